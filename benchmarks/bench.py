@@ -193,7 +193,7 @@ def published(case: Case, log: Path, engine: str = "duckdb") -> dict[str, float]
     import queryveil as qv
     from queryveil.files import memory
 
-    memory.modest()  # as the command line does, before anything loads Arrow
+    memory.limit_reservations()  # as the command line does, before anything loads Arrow
     load_modules()
     from queryveil.mechanisms import mechanism
 

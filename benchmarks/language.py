@@ -48,16 +48,16 @@ def once(count: int) -> dict[str, float]:
     draw = random.Random(1)  # noqa: S311 (which queries are timed is no secret)
     logs = {"generated": queries, "shuffled": shuffled(queries, draw), "invented": invented(count, draw)}
     import queryveil as qv
-    from queryveil.language.concepts import mapping
+    from queryveil.language.concepts import map_to_concepts
 
     figures: dict[str, float] = {}
     start = time.perf_counter()
     nouns = qv.Taxonomy.wordnet()
-    mapping(["a query"], nouns)
+    map_to_concepts(["a query"], nouns)
     figures["first_query_s"] = time.perf_counter() - start
     for name, texts in logs.items():
         start = time.process_time()
-        mapped = mapping(texts, nouns)
+        mapped = map_to_concepts(texts, nouns)
         figures[f"{name}_per_s"] = len(texts) / (time.process_time() - start)
         figures[f"{name}_queries"] = len(texts)
         figures[f"{name}_mapped_phrases"] = 1 - mapped.unmapped.sum() / max(1, mapped.phrases.sum())

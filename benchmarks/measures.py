@@ -38,9 +38,9 @@ def releases(log: qv.SearchLog) -> dict[str, qv.Release]:
 
 
 def timed(original: Original, release: qv.Release) -> dict[str, float]:
-    side, seconds = Released.of(release), {}
+    side, seconds = Released.from_release(release), {}
     for measure in qv.measures([name for name in qv.MEASURES if name not in LEFT_OUT], frequent=100):
-        if measure.lacks(side) is None and measure.unmet(original, side) is None:
+        if measure.missing_table(side) is None and measure.unmet_requirement(original, side) is None:
             start = time.perf_counter()
             measure.figures(original, side)
             seconds[str(measure)] = round(time.perf_counter() - start, 2)

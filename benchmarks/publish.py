@@ -76,7 +76,7 @@ def published(log: Path, name: str) -> dict[str, float]:
     import queryveil as qv
     from queryveil.files import memory
 
-    memory.modest()  # as the command line does: libraries reserve less where there is a limit
+    memory.limit_reservations()  # as the command line does: libraries reserve less where there is a limit
     load_modules()
     method = {
         "zealous": qv.Zealous(epsilon=2, delta=1e-3, max_items=MAX_ITEMS, guarantee="probabilistic"),

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import queryveil as qv
-from queryveil.synthetic.generator import batches
+from queryveil.synthetic.generator import generate_batches
 from queryveil.synthetic.generator.pool import make_pool
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "generated-and-real.md"
@@ -37,7 +37,7 @@ SAMPLE = {"user": 1, "time": 2, "query": 3}
 class Seen:
     """A generated log, measured."""
 
-    figures: qv.LogFigures
+    figures: qv.LogStatistics
     navigational: float
 
     @classmethod
@@ -275,7 +275,7 @@ NAMES = {
 def excite(file: Path) -> list[str]:
     """The sample of Excite's log, a log of its size by default, and one that was made like it."""
     log = qv.read(file, columns=SAMPLE, time_format="%y%m%d%H%M%S")
-    fitted = qv.like(log)
+    fitted = qv.fit_generator(log)
     plain = Seen.of(qv.LogSettings(users=log.users, rows=log.rows, days=1, click_rate=0.0)).figures
     default = {f"top {most}": share for most, share in plain.top.items()}
     default |= {name: getattr(plain, name, None) for name in NAMES if not name.startswith("top")}
@@ -291,7 +291,7 @@ def excite(file: Path) -> list[str]:
 
 
 def table_of(settings: qv.LogSettings) -> pa.Table:
-    return pa.Table.from_batches(batches(settings))
+    return pa.Table.from_batches(generate_batches(settings))
 
 
 def shared_queries(log: qv.SearchLog) -> int:

@@ -94,7 +94,7 @@ def bought() -> dict[str, Any]:
         choice = Choice.of(None, None, TOPICS if criterion == "sqc2" else None, criterion)
         sampler, nouns = choice.samplers[0], choice.taxonomy
         place = int(sampler.domain.places(nouns.lookup(["measles"]))[0])
-        diseases = sampler.domain.places(nouns.below(nouns.concept("disease"), graph=True))
+        diseases = sampler.domain.places(nouns.below(nouns.find_concept("disease"), graph=True))
         for epsilon in ("0.1", "1", "10", "20"):
             weights = sampler.weights(Fraction(epsilon))[sampler.codes(place)]
             shares = weights / weights.sum()

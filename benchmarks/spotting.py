@@ -54,7 +54,7 @@ def generated(users: int, secrets: int, seed: int) -> dict[str, Any]:
     queries = texts.to_pylist()
     found: dict[str, Any] = {"distinct_queries": len(queries), "speed": speed(texts), "planted": {}}
     for rare in (False, True):
-        masks = Spotter(rare=rare).spot(texts).masks().tolist()
+        masks = Spotter(rare=rare).detect_entities(texts).entity_masks().tolist()
         found[f"persons, rare names {'kept' if rare else 'dropped'}"] = persons(queries, masks, truth)
     for kind, holds in HOLDS.items():
         hidden = [mask for query, mask in zip(queries, masks, strict=True) if truth.get(query) == kind]
@@ -84,11 +84,11 @@ def persons(queries: list[str], masks: list[int], truth: dict[str, str]) -> dict
 def speed(texts: pa.Array) -> dict[str, float]:
     start = time.process_time()
     spotter = Spotter()
-    spotter.spot(texts.slice(0, 100))  # loads the libraries
+    spotter.detect_entities(texts.slice(0, 100))  # loads the libraries
     loaded = time.process_time()
-    spotter.spot(texts)
+    spotter.detect_entities(texts)
     cold = time.process_time()
-    spotter.spot(texts)
+    spotter.detect_entities(texts)
     warm = time.process_time()
     return {
         "load_seconds": round(loaded - start, 2),
@@ -105,7 +105,7 @@ def checked() -> dict[str, Any]:
         chosen = [row for row in rows if row["set"] == part]
         texts = pa.array([qv.normalise(row["query"]) for row in chosen])
         for rare in (True, False):
-            masks = Spotter(rare=rare).spot(texts).masks().tolist()
+            masks = Spotter(rare=rare).detect_entities(texts).entity_masks().tolist()
             table = found[f"{part}, rare names {'kept' if rare else 'dropped'}"] = {"queries": len(chosen)}
             for kind in Kind:
                 wanted = [kind.name.lower() in row["kinds"].split() for row in chosen]

@@ -57,8 +57,8 @@ def wordnet(rows: int, seed: int = 1, mean_length: int = MEAN_LENGTH) -> tuple[T
     nouns = np.fromiter(whole.lexicon.first.values(), dtype=np.int32)
     lengths = 1 + generator.poisson(mean_length - 1, rows)
     items = generator.choice(nouns, lengths.sum())
-    pruned = whole.pruned(np.unique(items))
-    return Tree(pruned.parents), Bags(pruned.renumbered(items), np.concatenate(([0], np.cumsum(lengths))))
+    pruned = whole.prune(np.unique(items))
+    return Tree(pruned.parents), Bags(pruned.map_concepts(items), np.concatenate(([0], np.cumsum(lengths))))
 
 
 def wide(rows: int, children: int, leaves: int, length: int, seed: int = 1) -> tuple[Tree, Bags]:

@@ -120,7 +120,7 @@ def main() -> None:
     options = parser.parse_args()
     found = arrays(options.database)
     about = {"name": "WordNet 3.0 nouns", "database": database_digest(options.database)}
-    wordnet.write(options.out / wordnet.FILE, found, about)
+    wordnet.write_wordnet(options.out / wordnet.FILE, found, about)
     (options.out / wordnet.LICENCE).write_text(licence(options.database / "data.noun"), encoding="ascii")
     sys.stdout.write(f"{len(found['offsets']):,} synsets, {len(found['senses_per_lemma']):,} lemmas\n")
 

@@ -130,7 +130,7 @@ def _temporary_files_of_this_worker() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _nothing_left_by_earlier_tests(_temporary_files_of_this_worker: None) -> None:
-    workspace.sweep()
+    workspace.sweep_leftovers()
 
 
 START = dt.datetime(2026, 1, 1)

@@ -169,7 +169,7 @@ def _write(to: Path, content: dict[str, Any], tables: Mapping[str, pa.Table] | N
 
 def _state_file(to: Path, content: dict[str, Any], name: str, **stated: int) -> None:
     file = to / name
-    content["files"][name] = {"sha256": folder.digest(file), "bytes": file.stat().st_size, **stated}
+    content["files"][name] = {"sha256": folder.file_digest(file), "bytes": file.stat().st_size, **stated}
 
 
 def _replace_folder(to: Path, release: Path) -> None:

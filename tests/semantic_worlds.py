@@ -43,7 +43,7 @@ def sampler(
     *,
     tight: bool = False,
 ) -> Exponential:
-    return Exponential(Domain.below(taxonomy, taxonomy.concept(root)), criterion, topics, tight=tight)
+    return Exponential(Domain.below(taxonomy, taxonomy.find_concept(root)), criterion, topics, tight=tight)
 
 
 def weights(one: Exponential, place: int, epsilon: Fraction) -> list[int]:

@@ -107,9 +107,9 @@ def like_the_printed(rows: int, nouns: int = 20_000, seed: int = 1) -> tuple[Tre
 
 def _coded(whole: Taxonomy, bags: list[Any]) -> tuple[Tree, Bags]:
     items = np.concatenate(bags)
-    pruned = whole.pruned(np.unique(items))
+    pruned = whole.prune(np.unique(items))
     offsets = np.concatenate(([0], np.cumsum([len(one) for one in bags])))
-    return Tree(pruned.parents), Bags(pruned.renumbered(items), offsets)
+    return Tree(pruned.parents), Bags(pruned.map_concepts(items), offsets)
 
 
 def losses(tree: Tree, bags: Bags) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class OfAllWordNet(Domain):
         number[self.concepts] = np.arange(len(self))
         others = np.flatnonzero(number < 0)
         number[others] = len(self) + np.arange(len(others))
-        return Links.counted(above.counts[self.concepts], number[above.of_all(self.concepts)])
+        return Links.from_counts(above.counts[self.concepts], number[above.of_all(self.concepts)])
 
     @cached_property
     def least_code(self) -> int:
@@ -48,7 +48,7 @@ class OfAllWordNet(Domain):
         for place in np.argsort(-sizes, kind="stable").tolist():
             if self.fractions[least] <= Fraction(common, int(sizes[place]) + most - common):
                 break
-            least = max(least, int(self.codes(place).max()))
+            least = max(least, int(self.similarity_codes(place).max()))
         return least
 
 
@@ -70,7 +70,7 @@ class Outside(profiles.Prepared):
 
     def counts(self, setting: profiles.Setting, phrases: profiles.Phrases) -> profiles.Numbers:
         topics = self.topics(setting)
-        found = topics.of[phrases.concepts]
+        found = topics.topic_of_concept[phrases.concepts]
         named = np.where(found < 0, len(topics), found)
         return profile_counts(phrases.owners, named, users=phrases.users, number=len(topics) + 1)
 

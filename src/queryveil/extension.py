@@ -34,7 +34,7 @@ from queryveil.errors import (
     nearest,
 )
 from queryveil.files import output
-from queryveil.files.appearing import claimed
+from queryveil.files.appearing import claim_paths
 from queryveil.files.new_files import new_files
 from queryveil.files.workspace import temporary_folder
 from queryveil.measure.measure import Counted, Figure, Measure, OfItems, Original, Released, Stated
@@ -172,7 +172,7 @@ __all__ = [
     "UsageError",
     "argument",
     "cards",
-    "claimed",
+    "claim_paths",
     "columns",
     "command",
     "compiled",

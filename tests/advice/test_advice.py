@@ -94,7 +94,7 @@ def test_every_purpose_recommends_what_can_be_published(
 def test_with_all_users_alike_the_figures_are_known(log: qv.SearchLog) -> None:
     """So little noise that nothing is left to chance: six queries of everybody, and 600 of one user each."""
     advice = qv.advise(log, "coverage", top=6, epsilon=2000.0, delta=9e-4)
-    figures = {option.at: option.figures for option in advice.options}
+    figures = {option.varied_value: option.figures for option in advice.options}
     assert figures[8]["published"] == 6 and figures[8]["coverage"] == 1.0
     assert figures[8]["kl"] == pytest.approx(0.0, abs=1e-6)
     # One item of seven at random: each is kept by about 86 of 600 users, and still published.
@@ -104,7 +104,7 @@ def test_with_all_users_alike_the_figures_are_known(log: qv.SearchLog) -> None:
 def test_a_sample_is_scaled_up(log: qv.SearchLog) -> None:
     advice = qv.advise(log, "coverage", top=6, epsilon=2000.0, delta=9e-4, most_users=300)
     assert 0.3 < advice.share < 0.7 and advice.users == round(600 * advice.share)
-    figures = {option.at: option.figures for option in advice.options}
+    figures = {option.varied_value: option.figures for option in advice.options}
     assert figures[8]["coverage"] == 1.0
 
 
@@ -132,7 +132,7 @@ def test_weaker_promises_are_shown_and_not_recommended(log: qv.SearchLog) -> Non
     assert plans and all(plan.guarantee.neighbours == "replace-one-user" for plan in plans)
     taken(*advice.options)
     assert any(" " in word for option in weaker for word in shlex.split(option.command()))
-    per_topic = next(option for option in weaker if option.at == "per-topic")
+    per_topic = next(option for option in weaker if option.varied_value == "per-topic")
     assert per_topic.figures["loss"] == 0.0, "profiles over disclosed topics stay as they are"
     assert advice.best is not None and not advice.best.weaker
     # A setting that is best by far and promises less is still not recommended.
@@ -143,7 +143,9 @@ def test_weaker_promises_are_shown_and_not_recommended(log: qv.SearchLog) -> Non
 def recommending(advice: qv.Advice, **scores: Any) -> qv.Advice:
     """The same options with these scores, by what varies in them; all others have none."""
     options = [
-        option.found(dict(option.figures) | {advice.purpose.score: scores.get(f"at_{option.at}")})
+        option.with_figures(
+            dict(option.figures) | {advice.purpose.score: scores.get(f"at_{option.varied_value}")}
+        )
         for option in advice.options
     ]
     return dataclasses.replace(advice, options=tuple(options))
@@ -194,7 +196,7 @@ def test_the_share_of_searches_does_not_use_published_counts() -> None:
     rows = [(f"u{user}", dt.datetime(2026, 1, day), "news") for user in range(400) for day in range(1, 6)]
     users, times, queries = zip(*rows, strict=True)
     made = qv.read(pa.table({"user": list(users), "time": list(times), "query": list(queries)}))
-    options = {option.at: option for option in qv.advise(made, "research", **EASY).options}
+    options = {option.varied_value: option for option in qv.advise(made, "research", **EASY).options}
     assert options[1].figures["searches"] == options[5].figures["searches"] == 1.0
 
 
@@ -321,12 +323,17 @@ def test_what_is_recommended_publishes_enough(log: qv.SearchLog) -> None:
     lucky = dataclasses.replace(
         advice,
         options=tuple(
-            option.found({"published": 0.4 if option.at == 40 else 6.0, "kl": 1.0 if option.at < 40 else 0.0})
+            option.with_figures(
+                {
+                    "published": 0.4 if option.varied_value == 40 else 6.0,
+                    "kl": 1.0 if option.varied_value < 40 else 0.0,
+                }
+            )
             for option in advice.options
             if option.method == "zealous"
         ),
     )
-    assert lucky.best is not None and lucky.best.at == 1
+    assert lucky.best is not None and lucky.best.varied_value == 1
 
 
 def test_what_the_pilot_costs_is_said(log: qv.SearchLog) -> None:

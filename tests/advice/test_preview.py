@@ -28,7 +28,7 @@ def log() -> qv.SearchLog:
 
 @pytest.fixture(scope="module")
 def counts(log: qv.SearchLog) -> qv.PilotCounts:
-    return qv.PilotCounts.of(log)
+    return qv.PilotCounts.count_pilot(log)
 
 
 @pytest.mark.parametrize(

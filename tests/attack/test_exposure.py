@@ -132,7 +132,7 @@ def naive(log: qv.SearchLog) -> dict[str, dict[str, int]]:
     occurs: Counter[frozenset[str]] = Counter()
     for query in times:
         words = [qv.keywords(word) for word in query.split(" ")]
-        entities = spotter.entities(query)
+        entities = spotter.entities_in_text(query)
         kinds[query] = {one.kind for one in entities}
         names[query] = {
             frozenset((*words[one.first], *words[one.last])) for one in entities if one.kind == "person"
@@ -175,7 +175,7 @@ def backwards(log: qv.SearchLog) -> float:
     """The share of different queries that name a person if read backwards, one at a time."""
     queries = {row["query"] for row in log.engine.arrow(log.events()).to_pylist()} - {""}
     reversed_words = pa.array([" ".join(reversed(query.split(" "))) for query in queries])
-    masks = Spotter().spot(reversed_words).masks()
+    masks = Spotter().detect_entities(reversed_words).entity_masks()
     return float((masks >> Kind.PERSON & 1).mean())
 
 
@@ -229,9 +229,9 @@ def test_phrases_do_not_hide_the_names_beside_them() -> None:
     document = found([texts(rows)])
     assert document["success"] == 40 / 1_840 and document["control"] == 0 and document["interval"][0] > 0
     twin = Spotter()
-    cut = twin.vocabulary.cut(pa.array(rows))
-    mixed = cut.reordered(np.random.default_rng(0).permutation(len(cut.words)))
-    assert len(twin.persons(mixed)[0]) > 2 * 40, "which is why words in order are not shuffled"
+    cut = twin.vocabulary.cut_texts(pa.array(rows))
+    mixed = cut.reorder(np.random.default_rng(0).permutation(len(cut.words)))
+    assert len(twin.find_persons(mixed)[0]) > 2 * 40, "which is why words in order are not shuffled"
 
 
 def sets(rows: list[str]) -> qv.Release:
@@ -453,7 +453,8 @@ def test_what_a_perturbed_log_gives_away_is_what_its_labels_say() -> None:
     release = qv.publish(log, qv.Semantic(epsilon=60, max_phrases=1, domain="disease"))
     labels = [label.rsplit(".n.", 1)[0] for label in release.tables["log"]["query"].to_pylist()]
     telling = sum(
-        any(one.kind == "revealing" for one in qv.spot(label.replace("_", " "))) for label in labels
+        any(one.kind == "revealing" for one in qv.detect_entities(label.replace("_", " ")))
+        for label in labels
     )
     assert counts([release], log)["sessions"]["revealing"] == telling > 0  # none with probability below 1e-40
 

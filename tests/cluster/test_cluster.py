@@ -230,7 +230,7 @@ def test_a_worker_that_sees_another_file_or_none_says_so(tmp_path: Path) -> None
 def test_a_file_of_this_process_is_known(tmp_path: Path) -> None:
     assert not workspace.is_inside(tmp_path / "log.tsv")
     folder = workspace.new_name()
-    workspace.make(folder)
+    workspace.make_folder(folder)
     assert workspace.is_inside(folder / "standard-input")
-    workspace.remove(folder)
+    workspace.remove_folder(folder)
     assert not workspace.is_inside(folder / "standard-input")

@@ -202,7 +202,7 @@ def test_arguments_in_the_wrong_order_are_refused_with_the_right_order(tmp_path:
     with pytest.raises(qv.UsageError, match="'release'"):
         qv.withhold(["weather"], release, tmp_path / "out")  # type: ignore[arg-type]
     with pytest.raises(qv.UsageError, match="'shares'"):
-        qv.rising(10, release.tables["items"])  # type: ignore[arg-type]
+        qv.trending_queries(10, release.tables["items"])  # type: ignore[arg-type]
 
 
 def test_a_function_is_pickled_by_its_public_name() -> None:

@@ -98,15 +98,15 @@ def test_one_of_sixteen_threads_is_charged(here: Path) -> None:
 
 
 def test_a_claim_holds_until_it_is_left(here: Path) -> None:
-    with appearing.claimed(Path("out")) as claims:
+    with appearing.claim_paths(Path("out")) as claims:
         told = pytest.raises(qv.UsageError, match="'out' is being written by another process; wait for it")
-        with told, appearing.claimed(Path("out")):
+        with told, appearing.claim_paths(Path("out")):
             pass
         (claim,) = claims
         claim.content.write_text("whole")
-        claims.appear("'out' is complete")
+        claims.publish_claims("'out' is complete")
     assert Path("out").read_text() == "whole"
-    with appearing.claimed(Path("out")):  # the place is free; whether it may be used is asked elsewhere
+    with appearing.claim_paths(Path("out")):  # the place is free; whether it may be used is asked elsewhere
         pass
     assert [one.name for one in here.iterdir() if one.name.startswith(".")] == []
 
@@ -210,7 +210,7 @@ def test_a_claim_without_descriptors_leaves_nothing(here: Path) -> None:
             for _ in range(spare):
                 os.close(taken.pop())
             try:
-                with appearing.claimed(Path("out"), Path("out.private")):
+                with appearing.claim_paths(Path("out"), Path("out.private")):
                     pass
             except OSError:
                 failed += 1

@@ -55,7 +55,7 @@ print(log.workspace.is_dir(), qv.inspect(log).users)
 """
 TEMPORARY = "with workspace.temporary_folder() as folder: fork(); print(folder.is_dir(), 60)"
 OUTPUT = """
-with appearing.claimed(place) as claims:
+with appearing.claim_paths(place) as claims:
     for claim in claims:
         claim.content.write_text("60")
     fork()

@@ -267,7 +267,7 @@ def pythons_own_answer() -> Iterator[None]:
 
 def test_signals_that_are_held_back_are_answered_afterwards() -> None:
     done: list[str] = []
-    with pytest.raises(KeyboardInterrupt), interruptions.held(), interruptions.held():
+    with pytest.raises(KeyboardInterrupt), interruptions.hold_signals(), interruptions.hold_signals():
         os.kill(os.getpid(), signal.SIGINT)
         done.append("whole")
     assert done == ["whole"]
@@ -277,7 +277,7 @@ def test_signals_that_are_held_back_are_answered_afterwards() -> None:
 def test_a_signal_that_ends_the_process_waits_too() -> None:
     script = (
         "import os, signal\nfrom queryveil.files import interruptions\n"
-        "with interruptions.held():\n    os.kill(os.getpid(), signal.SIGTERM)\n    print('whole', flush=True)\n"
+        "with interruptions.hold_signals():\n    os.kill(os.getpid(), signal.SIGTERM)\n    print('whole', flush=True)\n"
         "print('not here')"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

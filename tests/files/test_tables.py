@@ -69,7 +69,7 @@ def test_numbers_that_are_repeated_without_end_are_refused(tmp_path: Path) -> No
             writer.write_table(pa.table({"a": zeros, "b": zeros}), row_group_size=10**7)
     assert file.stat().st_size < 200_000
     with pytest.raises(tables.TooMuch):
-        tables.read(file)
+        tables.read_table(file)
 
 
 def test_different_texts_that_nearly_vanish_in_the_file_are_refused(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_different_texts_that_nearly_vanish_in_the_file_are_refused(tmp_path: Pa
     pq.write_table(table, file, compression="zstd", use_dictionary=False, write_statistics=False)
     assert file.stat().st_size < 100_000
     with pytest.raises(tables.TooMuch):
-        tables.read(file)
+        tables.read_table(file)
 
 
 MANY = 10_000_000
@@ -107,7 +107,7 @@ def state(release: Path, table: str, rows: int) -> None:
     file = release / f"{table}.parquet"
     content = json.loads((release / "manifest.json").read_text())
     content["tables"][table]["rows"] = rows
-    digest = {"sha256": folder.digest(file), "bytes": file.stat().st_size, "rows": rows}
+    digest = {"sha256": folder.file_digest(file), "bytes": file.stat().st_size, "rows": rows}
     content["files"][file.name] |= digest
     (release / "manifest.json").write_text(folder.as_json(content))
 
@@ -130,7 +130,7 @@ def test_items_that_are_repeated_without_end_are_refused(stated: int, sets: Path
     assert "tables" in {check.name for check in qv.verify(sets).failed}
     if stated == MANY:
         with pytest.raises(tables.TooMuch):
-            tables.read(file)
+            tables.read_table(file)
 
 
 def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
         }
     )
     pq.write_table(table, tmp_path / "x.parquet")
-    found, metadata = tables.read(tmp_path / "x.parquet")
+    found, metadata = tables.read_table(tmp_path / "x.parquet")
     assert found.equals(table) and b"ARROW:schema" in metadata
     pq.write_table(table.slice(0, 0), tmp_path / "empty.parquet")
-    assert tables.read(tmp_path / "empty.parquet")[0].schema == table.schema
+    assert tables.read_table(tmp_path / "empty.parquet")[0].schema == table.schema

@@ -75,7 +75,7 @@ def test_a_run_that_starts_before_a_folder_is_held_neither_takes_it_nor_warns(
     def late(lock: int, how: int, flock: Callable[[int, int], None] = fcntl.flock) -> None:
         if not swept:
             swept.append(-1)
-            swept[0] = workspace.sweep()
+            swept[0] = workspace.sweep_leftovers()
         flock(lock, how)
 
     monkeypatch.setattr("fcntl.flock", late)
@@ -175,7 +175,7 @@ print(any("shuffle" in one.name for one in files), loose)
 def test_a_folder_is_gone_also_without_descriptors_to_spare(temporary: Path) -> None:
     """`rmtree` needs two for each level: without them it left the rows of a log where they were."""
     folder = workspace.new_name()
-    workspace.make(folder)
+    workspace.make_folder(folder)
     (folder / "spill" / "deep").mkdir(parents=True)
     for name in ("rows.parquet", "spill/part", "spill/deep/part"):
         (folder / name).write_text("rows")
@@ -190,7 +190,7 @@ def test_a_folder_is_gone_also_without_descriptors_to_spare(temporary: Path) -> 
         with contextlib.suppress(OSError):
             while True:
                 taken.append(os.open(os.devnull, os.O_RDONLY))
-        workspace.remove(folder)
+        workspace.remove_folder(folder)
     finally:
         for one in taken:
             os.close(one)

@@ -9,7 +9,7 @@ from hypothesis import settings as tried
 from hypothesis import strategies as st
 
 import queryveil as qv
-from queryveil.language.groups import NO_PLURALS, group_form, grouped
+from queryveil.language.groups import NO_PLURALS, group_form, group_queries
 from queryveil.reading.engine.base import Engine
 from tests.conftest import at
 
@@ -66,7 +66,7 @@ def test_a_form_depends_on_the_text_alone_and_not_on_the_order_of_words(text: st
 
 def _forms(engine: str | Engine, texts: list[str]) -> list[str]:
     table = pa.table({"user": [f"u{at}" for at in range(len(texts))], "query": texts})
-    log = grouped(qv.read(table, engine=engine))
+    log = group_queries(qv.read(table, engine=engine))
     found = log.engine.arrow(log.table.select("user", "query")).sort_by("user")
     places = {f"u{at}": text for at, text in enumerate(texts)}
     made = dict(zip(found["user"].to_pylist(), found["query"].to_pylist(), strict=True))
@@ -90,7 +90,7 @@ def test_rows_clicks_and_sessions_stay() -> None:
             "url": ["u", None, "v"],
         }
     )
-    log = grouped(qv.read(table))
+    log = group_queries(qv.read(table))
     graph = qv.Graph.of_log(log)
     assert graph.table("queries").to_pylist() == [
         {"query": "hotel", "count": 2},

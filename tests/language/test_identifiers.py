@@ -70,17 +70,17 @@ LEFT_ALONE = (
 
 @pytest.mark.parametrize("text", FOUND)
 def test_found(text: str) -> None:
-    assert qv.scrub(text) == FOUND[text]
+    assert qv.scrub_identifiers(text) == FOUND[text]
 
 
 @pytest.mark.parametrize("text", LEFT_ALONE)
 def test_left_alone(text: str) -> None:
-    assert qv.find_identifiers(text) == [] and qv.scrub(text) == text
+    assert qv.find_identifiers(text) == [] and qv.scrub_identifiers(text) == text
 
 
 def test_phone_numbers_without_a_country_code_are_of_a_region() -> None:
-    assert qv.scrub("020 7946 0958") == "020 7946 0958"
-    assert qv.scrub("020 7946 0958", ["US", "GB"]) == "<phone>"
+    assert qv.scrub_identifiers("020 7946 0958") == "020 7946 0958"
+    assert qv.scrub_identifiers("020 7946 0958", ["US", "GB"]) == "<phone>"
     with pytest.raises(qv.UsageError, match="no phone region 'uk'"):
         identifiers.check_regions(["uk"])
 
@@ -97,7 +97,7 @@ def test_any_text_is_taken_and_places_are_in_order(text: str) -> None:
     places = [place for one in found for place in (one.start, one.end)]
     assert places == sorted(places) and all(0 <= place <= len(text) for place in places)
     assert all(one.start < one.end and one.kind in identifiers.KINDS for one in found)
-    left = qv.scrub(text)
+    left = qv.scrub_identifiers(text)
     assert (left == text) == (not found)
 
 
@@ -141,7 +141,7 @@ def test_without_the_libraries_it_says_what_to_install(monkeypatch: pytest.Monke
     def missing(name: str) -> object:
         raise ImportError(name)
 
-    for cached in (identifiers._stdnum, identifiers._phonenumbers):
+    for cached in (identifiers._import_stdnum, identifiers._import_phonenumbers):
         cached.cache_clear()
     monkeypatch.setattr("importlib.import_module", missing)
     with pytest.raises(qv.UsageError, match=r"install queryveil\[language\]"):

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import queryveil as qv
 from queryveil.measure.count_difference import count_differences
 from queryveil.measure.count_distribution import count_distribution
-from queryveil.measure.coverage import coverage, missing
+from queryveil.measure.coverage import covered_share, missing_top_items
 from queryveil.measure.histograms import Histogram
-from queryveil.measure.inaccuracy import inaccuracy
+from queryveil.measure.inaccuracy import measure_inaccuracy
 from queryveil.measure.precision import kl_divergence, l1_among, l1_distance, l1_of_exact_counts
 from tests.measure.graphs import EMPTY, clicks, identity, log, queries, release
 
@@ -142,11 +142,11 @@ def test_count_distribution_by_hand() -> None:
 def test_inaccuracy_is_strict_on_both_sides() -> None:
     users = histogram({"a": 9, "b": 8, "c": 6, "d": 4, "e": 3})
     # Threshold 6, slack 2: very frequent above 8, very infrequent below 4.
-    found = inaccuracy(users, histogram({"d": 1, "e": 1}), 6, 2)
+    found = measure_inaccuracy(users, histogram({"d": 1, "e": 1}), 6, 2)
     assert (found.lost, found.published, found.items) == (1, 1, 2)
     # Something that nobody in the log has is very infrequent, unless nothing is.
-    assert inaccuracy(users, histogram({"a": 1, "x": 1}), 6, 2).published == 1
-    assert inaccuracy(users, histogram({"a": 1, "x": 1}), 2, 2).published == 0
+    assert measure_inaccuracy(users, histogram({"a": 1, "x": 1}), 6, 2).published == 1
+    assert measure_inaccuracy(users, histogram({"a": 1, "x": 1}), 2, 2).published == 0
 
 
 def test_all_of_it_as_measures() -> None:
@@ -237,19 +237,21 @@ COUNTS = st.dictionaries(st.text("abcdef", min_size=1, max_size=2), st.integers(
 @given(COUNTS, st.integers(1, 15))
 def test_everything_released_is_perfect(counts: dict[str, int], most: int) -> None:
     whole = histogram(counts)
-    assert missing(whole, whole, most) == 0
-    assert coverage(whole, whole, most) == (1 if counts else None)
+    assert missing_top_items(whole, whole, most) == 0
+    assert covered_share(whole, whole, most) == (1 if counts else None)
     assert l1_distance(whole, whole, most) in (0, None)
     assert kl_divergence(whole, whole, most) == (0 if counts else None)
     found = count_differences(whole, whole)
     assert found is None or (found.mean, found.rms, found.total_variation) == pytest.approx((0, 0, 0))
-    assert inaccuracy(whole, whole, 0, 0).items == 0
+    assert measure_inaccuracy(whole, whole, 0, 0).items == 0
 
 
 @given(COUNTS.filter(lambda counts: any(count > 0 for count in counts.values())), st.integers(1, 15))
 def test_nothing_released_covers_nothing(counts: dict[str, int], most: int) -> None:
     whole, nothing = histogram(counts), histogram({})
-    assert coverage(whole, nothing, most) == 0 and missing(whole, nothing, most) == min(most, len(counts))
+    assert covered_share(whole, nothing, most) == 0 and missing_top_items(whole, nothing, most) == min(
+        most, len(counts)
+    )
     found = count_differences(whole, nothing)
     assert found is not None and found.total_variation == pytest.approx(1)
     assert found.mean == pytest.approx(whole.total / (whole.counts > 0).sum())
@@ -261,14 +263,14 @@ def test_figures_stay_inside_their_ranges(
 ) -> None:
     ours, theirs = histogram(one), histogram(other)
     for value, largest in (
-        (coverage(ours, theirs, most), 1),
+        (covered_share(ours, theirs, most), 1),
         (l1_distance(ours, theirs, most), 1),
         (kl_divergence(ours, theirs, most), math.inf),
     ):
         assert value is None or 0 <= value <= largest
     found = count_differences(ours, theirs)
     assert found is None or (0 <= found.mean <= found.rms + 1e-9 and 0 <= found.total_variation <= 1)
-    wrong = inaccuracy(ours, theirs, threshold, slack)
+    wrong = measure_inaccuracy(ours, theirs, threshold, slack)
     # By the definition, item by item.
     everything = set(one) | set(other)
     users = {item: max(0, one.get(item, 0)) for item in everything}

@@ -73,8 +73,8 @@ def test_equal_counts_are_in_order_of_text() -> None:
 
 def test_what_noise_takes_below_one_does_not_count() -> None:
     graph = qv.Graph(queries=pa.table({"query": ["a", "b", "c", "d"], "count": [5, 1, 0, -3]}))
-    assert rows(graph.positive("queries")) == [("a", 5), ("b", 1)]
-    assert rows(graph.positive("queries", 2)) == [("a", 5)]
+    assert rows(graph.positive_counts("queries")) == [("a", 5), ("b", 1)]
+    assert rows(graph.positive_counts("queries", 2)) == [("a", 5)]
 
 
 def test_a_table_without_a_count_is_refused() -> None:

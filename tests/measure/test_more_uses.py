@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
-from queryveil.measure.spelling import edits
+from queryveil.measure.spelling import edit_distance
 from tests.conftest import at
 from tests.measure.graphs import EMPTY, clicks, identity, log, pairs, queries, release
 
@@ -33,15 +33,15 @@ SPELT = qv.Graph(
 
 
 def test_corrections_by_hand() -> None:
-    assert qv.corrections(SPELT).to_pylist() == [
+    assert qv.spelling_corrections(SPELT).to_pylist() == [
         {"query": "recieve", "correction": "receive", "share": pytest.approx(0.6), "click_through": 0.1}
     ]
 
 
 def test_what_is_clicked_or_rarely_followed_is_not_corrected() -> None:
-    assert qv.corrections(SPELT, max_click_through=0.05).num_rows == 0
-    assert qv.corrections(SPELT, min_reformulated=0.61).num_rows == 0
-    both = qv.corrections(SPELT, max_click_through=0.5)["query"].to_pylist()
+    assert qv.spelling_corrections(SPELT, max_click_through=0.05).num_rows == 0
+    assert qv.spelling_corrections(SPELT, min_reformulated=0.61).num_rows == 0
+    both = qv.spelling_corrections(SPELT, max_click_through=0.5)["query"].to_pylist()
     assert both == ["hotel", "recieve"], "half of the searches for hotel were clicked"
 
 
@@ -58,7 +58,7 @@ def test_what_is_clicked_or_rarely_followed_is_not_corrected() -> None:
 )
 def test_edits_by_hand(one: str, other: str, number: int) -> None:
     """The last is 2 if letters may be put between two that changed places, and 3 here, where they may not."""
-    assert edits(one, other, 3) == edits(other, one, 3) == number
+    assert edit_distance(one, other, 3) == edit_distance(other, one, 3) == number
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_edits_by_hand(one: str, other: str, number: int) -> None:
 )
 def test_wrong_limits_of_corrections_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(qv.UsageError, match=r"must be|are shares"):
-        qv.corrections(SPELT, **given)
+        qv.spelling_corrections(SPELT, **given)
 
 
 def misspelt() -> qv.SearchLog:
@@ -171,17 +171,17 @@ def test_popularity_by_hand() -> None:
         "2006-03-08": qv.Graph(queries=queries({"a": 6, "b": 2})),
         "2006-03-01": qv.Graph(queries=queries({"a": 1, "b": 3, "c": -1})),
     }
-    shares = qv.popularity(graphs)
+    shares = qv.query_popularity(graphs)
     assert shares.to_pylist() == [
         {"query": "a", "period": "2006-03-01", "count": 1, "share": 0.25},
         {"query": "a", "period": "2006-03-08", "count": 6, "share": 0.75},
         {"query": "b", "period": "2006-03-01", "count": 3, "share": 0.75},
         {"query": "b", "period": "2006-03-08", "count": 2, "share": 0.25},
     ]
-    assert qv.rising(shares, 1).to_pylist() == [
+    assert qv.trending_queries(shares, 1).to_pylist() == [
         {"query": "a", "first": 0.25, "last": 0.75, "change": pytest.approx(math.log(3))}
     ]
-    assert qv.rising(shares, min_count=2)["query"].to_pylist() == ["b"]
+    assert qv.trending_queries(shares, min_count=2)["query"].to_pylist() == ["b"]
 
 
 @pytest.mark.parametrize("name", ["duckdb", "spark"])
@@ -205,12 +205,12 @@ def test_popularity_of_a_log_on_both_engines(name: str, request: pytest.FixtureR
 
 
 def test_what_popularity_refuses() -> None:
-    shares = qv.popularity({"1": qv.Graph(queries=queries({"a": 1}))})
+    shares = qv.query_popularity({"1": qv.Graph(queries=queries({"a": 1}))})
     timeless = qv.read(pa.table({"user": ["u"], "query": ["a"]}))
     for call, error, said in (
-        (lambda: qv.popularity({}), qv.UsageError, "no period"),
-        (lambda: qv.rising(shares), qv.UsageError, "one period"),
-        (lambda: qv.rising(shares, 0), qv.UsageError, "whole numbers"),
+        (lambda: qv.query_popularity({}), qv.UsageError, "no period"),
+        (lambda: qv.trending_queries(shares), qv.UsageError, "one period"),
+        (lambda: qv.trending_queries(shares, 0), qv.UsageError, "whole numbers"),
         (lambda: qv.log_popularity(timeless), qv.InputError, "time"),
         (lambda: qv.log_popularity(timeless, days=0), qv.UsageError, "days"),
     ):

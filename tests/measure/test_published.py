@@ -47,7 +47,7 @@ def counts(table: pa.Table) -> dict[tuple[str, ...], int]:
 def test_where_nothing_must_be_dropped_a_k_anonymous_log_is_the_log_itself() -> None:
     twins = searched("", " twin")
     made = qv.publish(twins, qv.KQuery(k=2))
-    released = Released.of(made)
+    released = Released.from_release(made)
     assert released.kinds == ("queries", "keywords", "query-pairs") and released.unit == "occurrences"
     for kind in released.kinds:
         whole = twins.engine.arrow(Original(twins).counts(kind, "occurrences"))
@@ -60,7 +60,7 @@ def test_where_nothing_must_be_dropped_a_k_anonymous_log_is_the_log_itself() -> 
 
 
 def test_k_query_by_hand(original: qv.SearchLog) -> None:
-    released = Released.of(qv.publish(original, qv.KQuery(k=2)))
+    released = Released.from_release(qv.publish(original, qv.KQuery(k=2)))
     # Kept: u1 red shoes, red boots, red shoes; u2 red shoes, red boots; u3 red shoes.
     assert counts(released.items("queries")) == {("red shoes",): 4, ("red boots",): 2}
     assert counts(released.items("keywords")) == {("red",): 6, ("shoes",): 4, ("boots",): 2}
@@ -72,7 +72,7 @@ def test_k_query_by_hand(original: qv.SearchLog) -> None:
 
 def test_k_keyword_gives_its_whole_words(original: qv.SearchLog) -> None:
     made = qv.publish(original, qv.KKeyword(k=2))
-    released = Released.of(made)
+    released = Released.from_release(made)
     assert released.kinds == ("keywords",) and released.unit == "users"
     assert counts(released.items("keywords")) == {
         ("red",): 3,
@@ -83,14 +83,14 @@ def test_k_keyword_gives_its_whole_words(original: qv.SearchLog) -> None:
     starred = qv.Release(
         plan=made.plan, tables={"items": pa.table({"prefix": ["red", "re*"], "count": [3, 2]})}
     )
-    assert counts(Released.of(starred).items("keywords")) == {("red",): 3}
+    assert counts(Released.from_release(starred).items("keywords")) == {("red",): 3}
 
 
 def test_k_session_counts_sessions(original: qv.SearchLog) -> None:
     plan = qv.KSession(k=2).plan()
     sets = pa.array([["red", "shoes"], ["red", "shoes"], ["x"], []], pa.list_(pa.string()))
     made = qv.Release(plan=plan, tables={"transactions": pa.table({"group": [0, 0, 1, 2], "items": sets})})
-    released = Released.of(made)
+    released = Released.from_release(made)
     assert released.unit == "sessions"
     assert counts(released.items("keywords")) == {("red",): 2, ("shoes",): 2, ("x",): 1}
     whole = original.engine.arrow(Original(original).counts("keywords", "sessions"))
@@ -99,13 +99,13 @@ def test_k_session_counts_sessions(original: qv.SearchLog) -> None:
     assert real.measures["distinct"] is not None and real.warnings == ()
     # The sets of Clump have the same columns, but hold no keywords.
     other = qv.Release(plan=qv.Clump(k=2, r=2).plan(), tables=made.tables)
-    assert Released.of(other).kinds == ()
+    assert Released.from_release(other).kinds == ()
 
 
 def test_rows_under_random_users_give_queries_and_keywords_and_no_pairs(original: qv.SearchLog) -> None:
     plan = qv.Semantic(epsilon=1).plan()
     rows = pa.table({"user": [0, 0, 1], "number": [0, 1, 0], "query": ["shoe, boot", "shoe", "shoe"]})
-    released = Released.of(qv.Release(plan=plan, tables={"log": rows}))
+    released = Released.from_release(qv.Release(plan=plan, tables={"log": rows}))
     assert released.kinds == ("queries", "keywords")
     assert counts(released.items("queries")) == {("shoe boot",): 1, ("shoe",): 2}
     assert counts(released.items("keywords")) == {("shoe",): 3, ("boot",): 1}
@@ -157,7 +157,7 @@ def test_a_pattern_is_not_looked_for_among_concepts() -> None:
 
 def test_hashes_are_no_items(original: qv.SearchLog) -> None:
     made = qv.publish(original, qv.TokenHash(), i_understand=True)
-    assert Released.of(made).kinds == ()
+    assert Released.from_release(made).kinds == ()
     assert qv.evaluate(original, made).figures == {}
     with pytest.raises(qv.InputError, match="there is no table of items"):
         qv.evaluate(original, made, "coverage")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import queryveil as qv
 from queryveil.measure.phrases import Segmenter
-from queryveil.measure.query_substitution import agreement
+from queryveil.measure.query_substitution import substitute_agreement
 from queryveil.measure.substitutions import Substitutions, Thresholds, log_likelihood_ratio
 from tests.measure.graphs import EMPTY, pairs, queries, release
 
@@ -30,17 +30,17 @@ def texts(*words: str) -> pa.Array:
 
 
 def cut(segmenter: Segmenter, *asked: str, **limits: Any) -> list[list[str]]:
-    found = segmenter.phrases(texts(*asked), **limits)  # type: ignore[arg-type]
+    found = segmenter.segment_queries(texts(*asked), **limits)  # type: ignore[arg-type]
     listed, starts = found.texts.to_pylist(), found.starts.tolist()
     return [listed[start:end] for start, end in itertools.pairwise(starts)]
 
 
 def test_words_that_belong_together_stay_together() -> None:
     posed = {"new york hotels": 5, "new york": 4, "cheap hotels": 4, "w": 1000}
-    segmenter = Segmenter.of(texts(*posed), np.array(list(posed.values())))
+    segmenter = Segmenter.from_queries(texts(*posed), np.array(list(posed.values())))
     # N = 15 + 8 + 8 + 1000 = 1031; new york: ln(9 * 1031 / 81) = 4.7; york hotels: ln(5 * 1031 / 81) = 4.2.
     known = segmenter.words.to_pylist()
-    information, together = segmenter.information(
+    information, together = segmenter.mutual_information(
         np.array([known.index("new"), known.index("york"), known.index("york"), -1]),
         np.array([known.index("york"), known.index("hotels"), known.index("new"), 0]),
     )
@@ -180,7 +180,7 @@ def test_substitutions_are_those_of_the_definition(
             for one in (query, after):
                 posed[one] = posed.get(one, 0) + max(count, 0)
     asked = sorted({*posed, *(query for pair in table for query in pair), "a b c", "zz"})
-    learnt = Substitutions.learnt(pairs(table), queries(posed) if with_queries else None, limits)
+    learnt = Substitutions.from_log(pairs(table), queries(posed) if with_queries else None, limits)
     found = learnt.lists(texts(*asked), 4)
     expected = reference(table, posed, asked, 4, limits)
     assert found.keys() == expected.keys()
@@ -190,7 +190,7 @@ def test_substitutions_are_those_of_the_definition(
 
 def _tied(learnt: Substitutions, query: str, listed: list[str], expected: list[str]) -> bool:
     """Whether two lists differ only where ratios are equal but for rounding."""
-    (many,) = learnt.of(texts(query), 200)
+    (many,) = learnt.substitutes_of(texts(query), 200)
     ratios = {one.text: (one.replaced, round(one.ratio, 5)) for one in many}
     return [ratios[one] for one in listed] == [ratios[one] for one in expected]
 
@@ -227,38 +227,38 @@ def test_whole_queries_come_first_then_one_phrase_then_two() -> None:
 
 
 def test_a_phrase_pair_is_counted_where_exactly_one_phrase_differs() -> None:
-    learnt = Substitutions.learnt(
+    learnt = Substitutions.from_log(
         pairs({("a b", "a c"): 3, ("a b", "d e"): 3, ("a b", "b"): 3, ("a", "x"): 9}),
         None,
         Thresholds(ratio=0.0),
     )
     known = learnt.pairs
     assert set(known.numbers) <= {"a b", "b", "a"}
-    assert [known.texts[known.by[at]] for at in known.of("b")] == ["c"]
-    assert sorted(known.texts[known.by[at]] for at in known.of("a b")) == ["a c", "b", "d e"]
+    assert [known.texts[known.by[at]] for at in known.substitutes_of("b")] == ["c"]
+    assert sorted(known.texts[known.by[at]] for at in known.substitutes_of("a b")) == ["a c", "b", "d e"]
 
 
 def test_negative_counts_and_empty_tables_are_nothing() -> None:
-    assert Substitutions.learnt(EMPTY["reformulations"]).lists(texts("a", "b c"), 5) == {}
-    learnt = Substitutions.learnt(pairs({("a", "b"): -9, ("c", "d"): 0}), queries({"a": -1}))
+    assert Substitutions.from_log(EMPTY["reformulations"]).lists(texts("a", "b c"), 5) == {}
+    learnt = Substitutions.from_log(pairs({("a", "b"): -9, ("c", "d"): 0}), queries({"a": -1}))
     assert learnt.lists(texts("a", "c"), 5) == {}
     assert learnt.lists(texts(), 5) == {}
 
 
 def test_a_huge_query_is_cut_and_replaced() -> None:
     huge = " ".join(["a"] * 5_000)
-    learnt = Substitutions.learnt(pairs({("x", "y"): 60, ("p", "q"): 60, (huge, huge + " b"): 60}))
+    learnt = Substitutions.from_log(pairs({("x", "y"): 60, ("p", "q"): 60, (huge, huge + " b"): 60}))
     assert learnt.lists(texts(huge, f"x {huge}"), 2) == {huge: [huge + " b"], f"x {huge}": [f"y {huge}"]}
 
 
 def test_a_huge_query_with_much_to_replace_is_no_trap() -> None:
     table = {(f"w{n}", f"v{n}"): 60 + n for n in range(40)}
-    learnt = Substitutions.learnt(pairs(table))
+    learnt = Substitutions.from_log(pairs(table))
     huge = " ".join(f"w{n % 40}" for n in range(4_000))
-    ((*found,),) = learnt.of(texts(huge), 5)
+    ((*found,),) = learnt.substitutes_of(texts(huge), 5)
     assert len(found) == 5 and {one.replaced for one in found} == {1}
     short = " ".join(f"w{n}" for n in range(3))
-    ((*found,),) = learnt.of(texts(short), 20)
+    ((*found,),) = learnt.substitutes_of(texts(short), 20)
     assert [one.replaced for one in found] == [1, 1, 1, 2, 2, 2]
 
 
@@ -268,7 +268,7 @@ def test_a_huge_query_with_much_to_replace_is_no_trap() -> None:
 def test_agreement_by_hand() -> None:
     original = {"q": ["a", "b", "c"], "p": ["a"], "o": ["z"]}
     released = {"q": ["b", "x"], "p": ["y", "a"], "n": ["k"]}
-    found = agreement(original, released, 5)
+    found = substitute_agreement(original, released, 5)
     # q: 1 of 2 is right, at the first place; p: 1 of 2, at the second; n: the log has none, so all 0.
     log2 = math.log2
     ndcg_q = 4 / (5 + 4 / log2(3) + 3 / 2)
@@ -282,7 +282,7 @@ def test_agreement_by_hand() -> None:
 
 
 def test_lists_are_cut_at_j() -> None:
-    found = agreement({"q": ["a", "b", "c"]}, {"q": ["c", "b", "a"]}, 2)
+    found = substitute_agreement({"q": ["a", "b", "c"]}, {"q": ["c", "b", "a"]}, 2)
     assert found["precision"] == found["recall"] == 0.5
     assert found["ap"] == pytest.approx(1 / 2 / 2)
     assert found["ndcg"] == pytest.approx((1 / math.log2(3)) / (2 + 1 / math.log2(3)))
@@ -298,7 +298,7 @@ LISTS = st.dictionaries(
 def test_what_ir_measures_says_is_what_is_meant(
     original: dict[str, list[str]], released: dict[str, list[str]], most: int
 ) -> None:
-    found = agreement(original, released, most)
+    found = substitute_agreement(original, released, most)
     figures: dict[str, list[float]] = {name: [] for name in ("precision", "recall", "ap", "ndcg")}
     for query, listed in released.items():
         if not listed:
@@ -324,7 +324,7 @@ def test_what_ir_measures_says_is_what_is_meant(
 
 @given(LISTS.filter(lambda lists: any(lists.values())), st.integers(1, 6))
 def test_the_same_lists_agree(lists: dict[str, list[str]], most: int) -> None:
-    for value in agreement(lists, lists, most).values():
+    for value in substitute_agreement(lists, lists, most).values():
         assert value == pytest.approx(1)
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
-from queryveil.measure.comparison import spearman
+from queryveil.measure.comparison import spearman_correlation
 from tests.conftest import at
 from tests.measure.graphs import EMPTY, clicks, identity, log, pairs, queries, release
 
@@ -43,7 +43,7 @@ def test_a_query_that_is_not_in_the_graph_has_none() -> None:
     graph = qv.Graph(clicks=CLICKS, reformulations=pairs({("a", "b"): 1}))
     assert qv.similar_queries(graph, "unknown").num_rows == 0
     assert qv.similar_queries(graph, "noise").num_rows == 0
-    assert qv.suggestions(graph, "unknown").num_rows == 0
+    assert qv.suggest_queries(graph, "unknown").num_rows == 0
 
 
 def test_few_clicks_can_be_left_out() -> None:
@@ -72,7 +72,7 @@ def test_suggestions_by_hand() -> None:
     graph = qv.Graph(
         reformulations=pairs({("a", "x"): 3, ("a", "y"): 6, ("a", "z"): -2, ("b", "x"): 9, ("a", "v"): 3})
     )
-    assert qv.suggestions(graph, "A", 2).to_pylist() == [
+    assert qv.suggest_queries(graph, "A", 2).to_pylist() == [
         {"suggestion": "y", "count": 6, "share": pytest.approx(0.5)},
         {"suggestion": "v", "count": 3, "share": pytest.approx(0.25)},
     ]
@@ -124,18 +124,18 @@ def test_numbers_start_at_one() -> None:
         lambda: qv.rank_pattern(graph, "*", 0),
         lambda: qv.similar_queries(graph, "a", 0),
         lambda: qv.similar_queries(graph, "a", min_clicks=0),
-        lambda: qv.suggestions(graph, "a", 0),
+        lambda: qv.suggest_queries(graph, "a", 0),
     ):
         with pytest.raises(qv.UsageError, match="whole number"):
             call()
 
 
 def test_spearman() -> None:
-    assert spearman([1, 2, 3], [10, 20, 30]) == pytest.approx(1)
-    assert spearman([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
+    assert spearman_correlation([1, 2, 3], [10, 20, 30]) == pytest.approx(1)
+    assert spearman_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
     # Ranks 1, 2.5, 2.5, 4 and 1, 2, 3, 4: the textbook value with ties.
-    assert spearman([1, 5, 5, 9], [1, 2, 3, 4]) == pytest.approx(4.5 / math.sqrt(4.5 * 5))
-    assert spearman([1], [1]) is None and spearman([1, 1], [1, 2]) is None
+    assert spearman_correlation([1, 5, 5, 9], [1, 2, 3, 4]) == pytest.approx(4.5 / math.sqrt(4.5 * 5))
+    assert spearman_correlation([1], [1]) is None and spearman_correlation([1, 1], [1, 2]) is None
 
 
 # -- as measures ---------------------------------------------------------------------------------------------

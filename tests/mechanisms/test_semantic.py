@@ -269,9 +269,9 @@ def test_drawn_concepts_stay_inside_their_topic() -> None:
     nouns = qv.Taxonomy.wordnet()
     method = qv.Semantic(epsilon=1, domain="per-topic", topics=("disease", "sport"), criterion="sqc2")
     release = qv.publish(qv.read(history(ann=["measles", "tennis"] * 50, bob=["flu"] * 3)), method)
-    roots = [nouns.named("disease.n.01"), nouns.named("sport.n.01")]
+    roots = [nouns.find_label("disease.n.01"), nouns.find_label("sport.n.01")]
     for row in rows(release):
-        above = nouns.all_ancestors(nouns.named(row["query"]) or 0).tolist()
+        above = nouns.all_ancestors(nouns.find_label(row["query"]) or 0).tolist()
         assert sum(root in above for root in roots) == 1
         if len([one for one in rows(release) if one["user"] == row["user"]]) == 100:
             assert roots[row["number"] % 2] in above

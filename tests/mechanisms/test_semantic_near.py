@@ -87,7 +87,7 @@ def test_concepts_of_several_kinds_are_reached_on_every_path(criterion: str) -> 
     concepts = one.domain.concepts.tolist()
     beside: dict[int, set[int]] = {concept: set() for concept in concepts}
     for concept in concepts:
-        for above in nouns.hypernyms.of(concept).tolist():
+        for above in nouns.hypernyms.targets(concept).tolist():
             if above in beside:
                 beside[concept].add(above)
                 beside[above].add(concept)
@@ -128,7 +128,7 @@ def apart(food: qv.Taxonomy) -> Callable[[str, str], int]:
     """Steps between two concepts of a tree, by their lines of ancestors."""
 
     def line(label: str) -> list[int]:
-        found = [food.concept(label)]
+        found = [food.find_concept(label)]
         while food.parents[found[-1]] >= 0:
             found.append(int(food.parents[found[-1]]))
         return found

@@ -141,12 +141,12 @@ made_up = st.lists(parts, max_size=14).map("".join)
 
 @given(made_up)
 def test_the_same_mail_addresses_are_found(query: str) -> None:
-    assert list(identifiers._emails(query, ())) == [one.span() for one in EMAIL.finditer(query)]
+    assert list(identifiers._find_emails(query, ())) == [one.span() for one in EMAIL.finditer(query)]
 
 
 @given(made_up)
 def test_the_same_logins_are_found(query: str) -> None:
-    assert list(identifiers._logins(query, ())) == [one.span() for one in LOGIN.finditer(query)]
+    assert list(identifiers._find_logins(query, ())) == [one.span() for one in LOGIN.finditer(query)]
 
 
 accents = st.text(st.sampled_from("aé\u0316\u0301\u0345\u0f73\u0344\u1100\u1161ßﬁ "), max_size=40)
@@ -169,15 +169,15 @@ def test_a_long_query_is_read_in_time(part: str) -> None:
         text.keywords(normal)
         qv.find_identifiers(normal)
         qv.find_identifiers(normal[: identifiers.LONGEST_TEXT])
-        qv.scrub(normal)
-        qv.spot(query)
+        qv.scrub_identifiers(normal)
+        qv.detect_entities(query)
 
 
 def test_a_long_text_is_an_identifier_as_a_whole() -> None:
     longest = "a " * (identifiers.LONGEST_TEXT // 2)
     assert qv.find_identifiers(longest) == []
     assert qv.find_identifiers(longest + "a") == [qv.Identifier(0, len(longest) + 1, "long-text")]
-    assert qv.scrub(longest + "ann.lee@example.com") == "<long-text>"
+    assert qv.scrub_identifiers(longest + "ann.lee@example.com") == "<long-text>"
 
 
 def long_queries(characters: int = CHARACTERS) -> pa.Table:

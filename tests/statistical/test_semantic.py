@@ -37,7 +37,7 @@ EPSILONS = [
 
 def of_food(file: Path, criterion: str, *, tight: bool = False) -> Exponential:
     food = qv.Taxonomy.from_file(file)
-    topics = Topics(food, ["fruit", "drink"]).of if criterion == "sqc2" else None
+    topics = Topics(food, ["fruit", "drink"]).topic_of_concept if criterion == "sqc2" else None
     return sampler(food, "food", criterion, topics, tight=tight)
 
 
@@ -132,7 +132,7 @@ def drawn_by(one: Exponential, place: int, epsilon: Fraction, size: int, seed: i
 @pytest.mark.parametrize("label", ["fruit", "blood orange", "coffee"])
 def test_draws_follow_the_exact_distribution(food_file: Path, criterion: str, label: str) -> None:
     one = of_food(food_file, criterion)
-    place = int(one.domain.taxonomy.concept(label))
+    place = int(one.domain.taxonomy.find_concept(label))
     found = drawn_by(one, place, Fraction(4), 400_000, 3)
     assert fit(found, probabilities(one, place, Fraction(4))) > FALSE_ALARM
     for off in (Fraction(10, 7), Fraction(10, 13)):  # a sensitivity that is 30 % too small or too large
@@ -180,7 +180,7 @@ def test_epsilon_is_spread_over_phrases_and_not_over_queries(food_file: Path) ->
     labels = published(method, 5_000, ["tea for coffee", "tea with coffee"], 6)
     assert len(labels) == 20_000 and method.per_phrase(4) == 4
     one = sampler(qv.Taxonomy.from_file(food_file), "food", "nsqc")
-    place = one.domain.taxonomy.concept("tea")
+    place = one.domain.taxonomy.find_concept("tea")
     right, twice = (float(probabilities(one, place, Fraction(e))[place]) for e in (4, 8))
     # Of 10,000 draws for tea and 10,000 for coffee; five standard deviations are a false alarm of 6e-7.
     others = (1 - right) / (len(one.domain) - 1)

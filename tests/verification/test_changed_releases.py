@@ -114,7 +114,7 @@ def state_files(release: Path, content: dict[str, Any]) -> None:
         table = pq.ParquetFile(file).read()
         columns = [{"name": one.name, "type": str(one.type)} for one in table.schema]
         with contextlib.suppress(KeyError, TypeError, AttributeError):
-            content["files"][file.name] |= {"sha256": folder.digest(file), "bytes": file.stat().st_size}
+            content["files"][file.name] |= {"sha256": folder.file_digest(file), "bytes": file.stat().st_size}
             content["files"][file.name] |= {"rows": table.num_rows}
             content["tables"][file.stem]["rows"] = table.num_rows
             for known, now in zip(content["tables"][file.stem]["columns"], columns, strict=False):

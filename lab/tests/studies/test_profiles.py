@@ -110,8 +110,8 @@ def test_checks_fail_for_results_without_the_shape(
 
 def test_topics_are_the_largest_direct_specialisations() -> None:
     taxonomy = qv.Taxonomy.wordnet()
-    below = taxonomy.hypernyms.reversed
-    direct = {int(one) for root in Topics(taxonomy, TOPICS).roots for one in below.of(root)}
+    below = taxonomy.hypernyms.reverse
+    direct = {int(one) for root in Topics(taxonomy, TOPICS).roots for one in below.targets(root)}
     sizes = {taxonomy.label(one): len(taxonomy.below(one, graph=True)) for one in direct}
     assert tuple(sorted(sizes, key=lambda label: (-sizes[label], label))[: len(SUB_TOPICS)]) == tuple(
         sorted(SUB_TOPICS, key=lambda label: (-sizes[label], label))
@@ -129,7 +129,7 @@ def test_made_users_have_interests_and_the_seed_decides() -> None:
     words = [taxonomy.word(concept) for concept in users.concepts.tolist()]
     assert np.array_equal(taxonomy.lookup(words), users.concepts), "every phrase is mapped to its concept"
     topics = Topics(taxonomy, SUB_TOPICS)
-    profile = qv.profile_counts(users.owners, topics.of[users.concepts], users=50, number=19)
+    profile = qv.profile_counts(users.owners, topics.topic_of_concept[users.concepts], users=50, number=19)
     assert (profile.max(axis=1) / profile.sum(axis=1)).mean() > 0.3, "far from one in 19"
 
 

@@ -9,7 +9,7 @@ May import: errors, parameters, files, display, reading, count, privacy, mechani
 
 from __future__ import annotations
 
-from queryveil.advice.asking import advise, find_purpose, wanted
+from queryveil.advice.asking import advice_request, advise, find_purpose
 from queryveil.advice.beginning import init
 from queryveil.advice.preview import PilotCounts, Preview
 from queryveil.advice.proposal import Proposal, propose
@@ -25,9 +25,9 @@ __all__ = [
     "Proposal",
     "Purpose",
     "Wanted",
+    "advice_request",
     "advise",
     "find_purpose",
     "init",
     "propose",
-    "wanted",
 ]

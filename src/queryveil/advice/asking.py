@@ -30,7 +30,7 @@ def advise(
     The figures are for the curator alone, and choosing by them is covered by no guarantee: see `Advice.cost`.
     """
     chosen = find_purpose(purpose)
-    asked = wanted(
+    asked = advice_request(
         chosen,
         epsilon=epsilon,
         delta=delta,
@@ -39,14 +39,14 @@ def advise(
         items_per_user=items_per_user,
     )
     _refuse_large_delta(asked.delta, log.users)
-    pilot = Pilot.of(log, min(most_users, chosen.most_users))
+    pilot = Pilot.sample_log(log, min(most_users, chosen.most_users))
     chosen.check(pilot)
     options = tuple(chosen.options(pilot, asked, progress))
     facts = {f"{kind}_per_user": pilot.per_user(kind) for kind in ("queries", "keywords")}
     return Advice(chosen, asked, options, pilot.users, pilot.share, facts)
 
 
-def wanted(
+def advice_request(
     purpose: str | Purpose,
     *,
     epsilon: float = 1.0,

@@ -54,24 +54,24 @@ def init(
     if found.staged is not None:
         kept.setdefault("format", found.staged.format)
         if columns is None and found.staged.format in _NAMED and found.staged.mapping:
-            columns = {name: _place(at) for name, at in found.staged.mapping.items()}
-    chosen = method if method is not None else _proposed(found)
+            columns = {name: _column_name(at) for name, at in found.staged.mapping.items()}
+    chosen = method if method is not None else _propose_method(found)
     return Recipe(
         log=tuple(os.fspath(one) for one in files),
         columns=columns,
-        reading={name: value for name, value in kept.items() if not _usual(name, value)},
+        reading={name: value for name, value in kept.items() if not _is_usual_name(name, value)},
         method=chosen.name,
-        parameters=_given(chosen),
+        parameters=_given_parameters(chosen),
         users=users,
         ledger=ledger,
         source=source,
         out=out,
         about=about or About(),
-        samples=_samples(found) if samples else {},
+        samples=_sample_values(found) if samples else {},
     )
 
 
-def _proposed(log: SearchLog) -> Mechanism:
+def _propose_method(log: SearchLog) -> Mechanism:
     """The method that is expected to publish enough; where none is, the one that usually finds the most."""
     proposal = propose(log)
     if proposal.option is not None:
@@ -79,24 +79,24 @@ def _proposed(log: SearchLog) -> Mechanism:
     return Steered(epsilon=1.0, delta=proposal.delta, items=("keywords",))
 
 
-def _place(at: str) -> str | int:
+def _column_name(at: str) -> str | int:
     """A column by its name, or by its number where it has none."""
     number = at.removeprefix("column ")
     return int(number) if number != at and number.isdecimal() else at
 
 
-def _usual(name: str, value: Any) -> bool:
+def _is_usual_name(name: str, value: Any) -> bool:
     defaults = {"engine": "duckdb", "session_gap_minutes": 30, "max_rejected": 0.05, "segment": False}
     return bool(defaults.get(name) == value)
 
 
-def _given(method: Mechanism) -> dict[str, Any]:
+def _given_parameters(method: Mechanism) -> dict[str, Any]:
     """All parameters that have a value: a default that changes some day does not change the recipe."""
     values = {one.name: getattr(method, one.name) for one in parameters(type(method))}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _samples(log: SearchLog) -> Mapping[str, tuple[str, ...]]:
+def _sample_values(log: SearchLog) -> Mapping[str, tuple[str, ...]]:
     """Some values of each column, as the log has them."""
     found = log.engine.arrow(log.source.limit(1_000))
     return {

@@ -11,7 +11,7 @@ from queryveil.advice import selected
 from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import Advice, Option, Progress, Wanted, against_rule
 from queryveil.count import item_kinds
-from queryveil.measure.coverage import coverage
+from queryveil.measure.coverage import covered_share
 from queryveil.measure.document_frequencies import DocumentFrequencies
 from queryveil.measure.histograms import Histogram
 from queryveil.measure.index_caching import Index
@@ -41,7 +41,7 @@ class HistogramPurpose:
     caches: bool = False
     usual: int | None = 1
     """The number of items that the rule says; None if it is what an average user has."""
-    instead: str = _KEYWORDS
+    coarser_items: str = _KEYWORDS
 
     @property
     def figures(self) -> Mapping[str, str]:
@@ -70,22 +70,28 @@ class HistogramPurpose:
         original = pilot.histogram(self.kind)
         judges: dict[str, Callable[[Histogram], float | None]] = {
             "published": len,
-            "coverage": lambda made: coverage(original, made, wanted.top),
+            "coverage": lambda made: covered_share(original, made, wanted.top),
             "kl": lambda made: kl_divergence(original, made, wanted.top),
         }
         if self.caches:
-            index = Index.of(pilot.histogram(self.kind, "occurrences"), DocumentFrequencies.of_log(pilot.log))
-            judges["hit"] = lambda made: index.cached(made).hit_probability
+            index = Index.from_log(
+                pilot.histogram(self.kind, "occurrences"), DocumentFrequencies.of_log(pilot.log)
+            )
+            judges["hit"] = lambda made: index.simulate_cache(made).hit_probability
         tried = []
 
-        def found(made: Sequence[Histogram]) -> dict[str, float | None]:
-            return {name: mean([judge(one) for one in made]) for name, judge in judges.items()}
+        def simulate_release(made: Sequence[Histogram]) -> dict[str, float | None]:
+            return {name: mean_or_none([judge(one) for one in made]) for name, judge in judges.items()}
 
         modern = selected.method_for(
             wanted.items_per_user, epsilon=wanted.epsilon, delta=wanted.delta, kind=self.kind
         )
         if modern is not None:
-            tried.append(Option(modern, "max_items", found(selected.released(pilot, modern, _DRAWS))))
+            tried.append(
+                Option(
+                    modern, "max_items", simulate_release(selected.simulate_releases(pilot, modern, _DRAWS))
+                )
+            )
         for number, most in enumerate(BOUNDS, 1):
             # The same neighbours for all: an epsilon means another thing for others.
             method = Zealous(
@@ -96,9 +102,9 @@ class HistogramPurpose:
                 neighbours="add-remove",
             )
             thresholds = method.plan(users=pilot.all_users).draws[0].thresholds
-            counted = pilot.kept(self.kind, most)
-            made = [pilot.released(counted, *thresholds) for _ in range(_DRAWS)]
-            tried.append(Option(method, "max_items", found(made)))
+            counted = pilot.bounded_counts(self.kind, most)
+            made = [pilot.simulate_release(counted, *thresholds) for _ in range(_DRAWS)]
+            tried.append(Option(method, "max_items", simulate_release(made)))
             if progress:
                 progress(number, len(BOUNDS))
         return tried
@@ -108,7 +114,7 @@ class HistogramPurpose:
         return [selected.guess_in_words(advice.wanted.items_per_user), *against_rule(advice, usual)]
 
 
-def mean(values: Sequence[float | None]) -> float | None:
+def mean_or_none(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
 
@@ -142,7 +148,7 @@ CACHING = HistogramPurpose(
     higher=True,
     caches=True,
     usual=6,
-    instead="",
+    coarser_items="",
 )
 SUGGESTIONS = HistogramPurpose(
     name="suggestions",
@@ -152,5 +158,5 @@ SUGGESTIONS = HistogramPurpose(
     kind="query-pairs",
     score="published",
     higher=True,
-    instead="queries or keywords instead of query pairs (publish --items queries)",
+    coarser_items="queries or keywords instead of query pairs (publish --items queries)",
 )

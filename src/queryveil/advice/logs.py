@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 
-from queryveil.advice.histograms import mean
+from queryveil.advice.histograms import mean_or_none
 from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import Advice, Option, Progress, Wanted, against_rule
-from queryveil.measure.coverage import coverage
+from queryveil.measure.coverage import covered_share
 from queryveil.measure.histograms import Histogram
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 
@@ -34,7 +34,7 @@ class GraphPurpose:
     score: str
     reformulations: bool = False
     items: str = "queries"
-    instead: str = "keywords instead of queries (publish zealous --items keywords)"
+    coarser_items: str = "keywords instead of queries (publish zealous --items keywords)"
     higher: bool = True
     top: int = 100
     most_users: int = 10**9
@@ -52,10 +52,10 @@ class GraphPurpose:
         if not self.reformulations:
             pilot.log.need("url", "suggesting keywords by clicks")
 
-    def method(self, wanted: Wanted, most: int, *, clicks: bool) -> ClickGraph:
+    def graph_method(self, wanted: Wanted, most: int, *, clicks: bool) -> ClickGraph:
         """The whole graph for what is accepted in total; without clicks if the log has none."""
-        epsilon = _part(wanted.epsilon, 1 + clicks + self.reformulations)
-        delta = _part(wanted.delta, 1 + self.reformulations)
+        epsilon = _equal_part(wanted.epsilon, 1 + clicks + self.reformulations)
+        delta = _equal_part(wanted.delta, 1 + self.reformulations)
         return ClickGraph(
             epsilon=epsilon,
             delta=delta,
@@ -70,14 +70,14 @@ class GraphPurpose:
         original = pilot.histogram("queries", "occurrences")
         tried = []
         for number, most in enumerate(BOUNDS, 1):
-            method = self.method(wanted, most, clicks="url" in pilot.log.columns)
+            method = self.graph_method(wanted, most, clicks="url" in pilot.log.columns)
             thresholds = method.plan(users=pilot.all_users).draws[0].thresholds
             counted = pilot.first_events(most)
-            made = [pilot.released(counted, *thresholds) for _ in range(_DRAWS)]
+            made = [pilot.simulate_release(counted, *thresholds) for _ in range(_DRAWS)]
             found = {
-                "published": mean([len(one) for one in made]),
-                "searches": mean([released_share(original, one) for one in made]),
-                "coverage": mean([coverage(original, one, wanted.top) for one in made]),
+                "published": mean_or_none([len(one) for one in made]),
+                "searches": mean_or_none([released_share(original, one) for one in made]),
+                "coverage": mean_or_none([covered_share(original, one, wanted.top) for one in made]),
             }
             tried.append(Option(method, "max_queries", found))
             if progress:
@@ -85,9 +85,9 @@ class GraphPurpose:
         return tried
 
     def remarks(self, advice: Advice) -> Sequence[str]:
-        return [*self._parts(advice), *against_rule(advice, _USUAL)]
+        return [*self._part_remarks(advice), *against_rule(advice, _USUAL)]
 
-    def _parts(self, advice: Advice) -> Iterator[str]:
+    def _part_remarks(self, advice: Advice) -> Iterator[str]:
         method = advice.best.mechanism if advice.best is not None else None
         if not isinstance(method, ClickGraph):
             return
@@ -111,7 +111,7 @@ def released_share(original: Histogram, released: Histogram) -> float:
     return float(original.counts[original.found_in(released)].sum()) / max(1, original.total)
 
 
-def _part(whole: float, parts: int) -> float:
+def _equal_part(whole: float, parts: int) -> float:
     """An equal part, in three digits and never more: the parts must not add up to more than is accepted."""
     exact = Decimal(repr(whole)) / parts
     return float(Context(prec=3, rounding=ROUND_FLOOR).create_decimal(exact))

@@ -37,7 +37,7 @@ class Pilot:
     noise: Noise = field(repr=False)
 
     @classmethod
-    def of(cls, log: SearchLog, most_users: int) -> Pilot:
+    def sample_log(cls, log: SearchLog, most_users: int) -> Pilot:
         """At most about so many users, drawn by a hash with a key that is forgotten."""
         noise = Noise()
         if log.users == 0:
@@ -47,13 +47,13 @@ class Pilot:
         wanted = max(1, round(_PARTS * most_users / log.users))
         key = ibis.literal(noise.key().hex())
 
-        def drawn(table: ibis.Table) -> ibis.Table:
+        def sample_users(table: ibis.Table) -> ibis.Table:
             place = log.engine.fast_hash(key + table["user"]).cast("string").right(9)
             part = log.engine.fast_hash(key + place + table["user"]) % _PARTS
             return table.filter(part.cast("int64").abs() < wanted)
 
-        source = log.engine.keep(drawn(log.source))
-        table = log.engine.keep(drawn(log.table))
+        source = log.engine.keep(sample_users(log.source))
+        table = log.engine.keep(sample_users(log.table))
         sample = dataclasses.replace(log, normal=table, source=source, staged=None)
         return cls(sample, log, max(1, sample.users) / log.users, noise)
 
@@ -68,7 +68,7 @@ class Pilot:
     def histogram(self, kind: str, unit: str = "users") -> Histogram:
         """All items of the sample with true counts, scaled up to the whole log."""
         count = {"users": graph.user_counts, "occurrences": graph.occurrence_counts}[unit]
-        return Histogram.of(self._scaled(self.log.engine.arrow(count(self.log, item_kinds.kind(kind)))))
+        return Histogram.of(self._scale_counts(self.log.engine.arrow(count(self.log, item_kinds.kind(kind)))))
 
     def per_user(self, kind: str) -> float:
         """Distinct items of a user, on average."""
@@ -78,19 +78,19 @@ class Pilot:
         found = self.log.engine.arrow(distinct.aggregate(n=distinct.count()))["n"][0].as_py()
         return float(found) / max(1, self.users)
 
-    def kept(self, kind: str, most: int) -> pa.Table:
+    def bounded_counts(self, kind: str, most: int) -> pa.Table:
         """Items with the users who keep them among at most so many, scaled up."""
         bound = Bound(most=most, salt=self.noise.key())
         kept = histories.collect_user_counts(self.log, item_kinds.kind(kind), bound)
-        return self._scaled(kept.users_per_item())
+        return self._scale_counts(kept.users_per_item())
 
     def first_events(self, most: int) -> pa.Table:
         """Queries with their occurrences among each user's first so many, scaled up."""
         bound = Bound(most=most, keep=EVENTS, salt=self.noise.key())
         kept = histories.collect_user_counts(self.log, item_kinds.kind("queries"), bound)
-        return self._scaled(kept.users_per_item())
+        return self._scale_counts(kept.users_per_item())
 
-    def released(self, counted: pa.Table, scale: float, tau: int, top: int) -> Histogram:
+    def simulate_release(self, counted: pa.Table, scale: float, tau: int, top: int) -> Histogram:
         """What a release of such counts would hold, noise drawn anew."""
         counts = counted["count"].to_numpy()
         # Items far below the threshold are left out: none of them would pass in a lifetime.
@@ -102,6 +102,6 @@ class Pilot:
         table = counted.set_column(at, "count", pa.array(noisy, pa.int64()))
         return Histogram.of(table.filter(pa.array(passed)))
 
-    def _scaled(self, table: pa.Table) -> pa.Table:
+    def _scale_counts(self, table: pa.Table) -> pa.Table:
         counts = np.rint(table["count"].to_numpy() / self.share).astype(np.int64)
         return table.set_column(table.column_names.index("count"), "count", pa.array(counts))

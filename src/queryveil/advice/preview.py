@@ -33,7 +33,7 @@ from queryveil.measure.index_caching import (
     LONGEST_LIST,
     POSTING_BYTES,
     SHARE_OF_INDEX,
-    packed,
+    pack_lists,
 )
 from queryveil.mechanisms import Mechanism
 from queryveil.mechanisms.selection import gaussian_rounds, steering
@@ -91,28 +91,28 @@ class _Counts:
     """In how many documents each keyword is; empty for other kinds, and without clicks."""
 
     @property
-    def different(self) -> int:
+    def distinct_items(self) -> int:
         return len(self.occurrences)
 
     @cached_property
-    def held(self) -> Whole:
+    def users_per_item(self) -> Whole:
         """How many of these users have each item."""
-        return np.bincount(self.items, minlength=self.different)
+        return np.bincount(self.items, minlength=self.distinct_items)
 
     @cached_property
-    def top(self) -> Whole:
+    def top_items(self) -> Whole:
         """The items that most users have."""
-        if self.different <= TOP:
-            return np.arange(self.different)
-        return np.argpartition(-self.held, TOP)[:TOP]
+        if self.distinct_items <= TOP:
+            return np.arange(self.distinct_items)
+        return np.argpartition(-self.users_per_item, TOP)[:TOP]
 
     @cached_property
-    def total(self) -> int:
+    def total_occurrences(self) -> int:
         """Occurrences of all items."""
         return int(self.occurrences.sum())
 
     @cached_property
-    def few(self) -> tuple[_Counts, npt.NDArray[np.int32]]:
+    def sample_users(self) -> tuple[_Counts, npt.NDArray[np.int32]]:
         """The same of some users alone, who stand in an order of chance: their items numbered anew, and the former
         numbers of these.
         """
@@ -121,16 +121,16 @@ class _Counts:
         starts, occurrences = self.starts[: users + 1], self.occurrences[numbers]
         return _Counts(starts, items.astype(np.int32), occurrences, self.documents[:0]), numbers
 
-    def bounded(self, most: int) -> tuple[Whole, npt.NDArray[np.int32]]:
+    def bound_contributions(self, most: int) -> tuple[Whole, npt.NDArray[np.int32]]:
         """The first `most` of each user."""
-        lengths, rank = self._ranked
+        lengths, rank = self._rank_entries
         if not len(lengths) or most >= int(lengths.max()):
             return self.starts, self.items
         starts = np.concatenate([[0], np.cumsum(np.minimum(lengths, most))])
         return starts.astype(np.int64), self.items[rank < most]
 
     @cached_property
-    def _ranked(self) -> tuple[Whole, npt.NDArray[np.int32]]:
+    def _rank_entries(self) -> tuple[Whole, npt.NDArray[np.int32]]:
         """How many items each user has, and which of them an entry is."""
         lengths = np.diff(self.starts)
         rank = np.arange(len(self.items)) - np.repeat(self.starts[:-1], lengths)
@@ -152,7 +152,7 @@ class PilotCounts:
         return self.users / max(1, self.all_users)
 
     @classmethod
-    def of(
+    def count_pilot(
         cls,
         log: SearchLog,
         *,
@@ -161,13 +161,15 @@ class PilotCounts:
     ) -> PilotCounts:
         """Count items of every kind that the log has, of at most about `most_users` of its users."""
         with log.unchanged():
-            pilot = Pilot.of(log, most_users)
+            pilot = Pilot.sample_log(log, most_users)
             wanted = [
-                kind for kind in item_kinds.KINDS.values() if not kind.is_set and _possible(log, kind.name)
+                kind
+                for kind in item_kinds.KINDS.values()
+                if not kind.is_set and _is_countable(log, kind.name)
             ]
             made = {}
             for number, kind in enumerate(wanted, 1):
-                made[kind.name] = _counted(pilot, kind)
+                made[kind.name] = _count_items(pilot, kind)
                 if progress:
                     progress(number, len(wanted))
             return cls(pilot.users, pilot.all_users, made)
@@ -214,7 +216,7 @@ class PilotCounts:
         counts = self.kinds.get(kind)
         if counts is None:
             return Preview(items=kind, why_not=f"the log has no {kind}, or they are too many to preview")
-        found = self._chances(method, counts)
+        found = self._publication_probabilities(method, counts)
         if found is None:
             return Preview(
                 items=kind,
@@ -224,77 +226,81 @@ class PilotCounts:
         return Preview(
             items=kind,
             published=float(chances.sum()),
-            coverage=float(chances[counts.top].mean()) if len(counts.top) else None,
-            released_share=float((chances * counts.occurrences).sum() / counts.total)
-            if counts.total
+            coverage=float(chances[counts.top_items].mean()) if len(counts.top_items) else None,
+            released_share=float((chances * counts.occurrences).sum() / counts.total_occurrences)
+            if counts.total_occurrences
             else None,
             hit_probability=_hit_probability(counts, chances, frequency),
         )
 
-    def _chances(self, method: Mechanism, counts: _Counts) -> tuple[Shares, Shares] | None:
+    def _publication_probabilities(self, method: Mechanism, counts: _Counts) -> tuple[Shares, Shares] | None:
         """The probability that each item is published, and the count that it would have."""
         plan = method.plan(users=self.all_users)
         draw = plan.draws[0] if plan.draws else None
         if isinstance(method, Steered):
-            return self._steered(method, counts)
+            return self._steered_probabilities(method, counts)
         if draw is None:
-            true = counts.held / self.share
+            true = counts.users_per_item / self.share
             crowd = plan.guarantee.k if plan.guarantee.shared == "query" else None
             return None if crowd is None else ((true >= crowd).astype(np.float64), true)
         if draw.rows != LOG or draw.scale is None or draw.above is None:
             return None
-        return self._noisy(draw, counts)
+        return self._threshold_probabilities(draw, counts)
 
-    def _noisy(self, draw: Draw, counts: _Counts) -> tuple[Shares, Shares] | None:
+    def _threshold_probabilities(self, draw: Draw, counts: _Counts) -> tuple[Shares, Shares] | None:
         """The same where noise decides each item by itself."""
-        starts, items = counts.bounded(draw.most or _LONGEST)
+        starts, items = counts.bound_contributions(draw.most or _LONGEST)
         if draw.distribution == ROUNDED_NORMAL:
             weights = np.repeat(GRID / np.sqrt(np.maximum(1, np.diff(starts))), np.diff(starts))
-            sums = np.bincount(items, weights, minlength=counts.different) / self.share
-            held = np.bincount(items, minlength=counts.different)
+            sums = np.bincount(items, weights, minlength=counts.distinct_items) / self.share
+            held = np.bincount(items, minlength=counts.distinct_items)
             above, scale = float(draw.above or 0), float(draw.scale or 1)
-            chances, some = np.zeros(counts.different), np.flatnonzero(held)
+            chances, some = np.zeros(counts.distinct_items), np.flatnonzero(held)
             chances[some] = ndtr((sums[some] - above) / scale)
             return chances, held / self.share
         if draw.distribution not in (DISCRETE_LAPLACE, SELECTION):
             return None
-        held = np.bincount(items, minlength=counts.different)
+        held = np.bincount(items, minlength=counts.distinct_items)
         if draw.copies > 1:
             # Repeated searches of one user count, too.
-            true = np.rint(held / self.share * counts.occurrences / np.maximum(1, counts.held)).astype(
-                np.int64
+            true = np.rint(
+                held / self.share * counts.occurrences / np.maximum(1, counts.users_per_item)
+            ).astype(np.int64)
+            return _probability_above(draw, np.arange(true.max(initial=0) + 1.0))[true], true.astype(
+                np.float64
             )
-            return _above(draw, np.arange(true.max(initial=0) + 1.0))[true], true.astype(np.float64)
         # Many items have as many users as others.
         every = np.arange(held.max(initial=0) + 1) / self.share
-        return _above(draw, every)[held], every[held]
+        return _probability_above(draw, every)[held], every[held]
 
-    def _steered(self, method: Steered, counts: _Counts) -> tuple[Shares, Shares]:
+    def _steered_probabilities(self, method: Steered, counts: _Counts) -> tuple[Shares, Shares]:
         """One selection. Sums of a sample are smaller in proportion, so noise and threshold are made smaller too."""
         noise = method.account().noise(method.items[0])
         whole = steering.calibrate(noise)
-        few, numbers = counts.few
+        few, numbers = counts.sample_users
         share = self.share * (len(few.starts) - 1) / max(1, len(counts.starts) - 1)
         sample = dataclasses.replace(
             whole, scale=max(1, round(whole.scale * share)), tau=round(whole.tau * share)
         )
-        starts, items = few.bounded(method.max_items)
+        starts, items = few.bound_contributions(method.max_items)
         nothing: Any = None  # no text is needed without a prior by length
-        made = histories.Histories(starts, items, item_kinds.kind(method.items[0]), nothing, few.different)
+        made = histories.Histories(
+            starts, items, item_kinds.kind(method.items[0]), nothing, few.distinct_items
+        )
         chosen = gaussian_rounds.select(
             made, sample, Noise(), length_prior=False, tables_of=steering.approximate_score_tables
         )
-        chances = np.zeros(counts.different)
+        chances = np.zeros(counts.distinct_items)
         chances[numbers[chosen.codes]] = 1.0
-        return chances, counts.held / self.share
+        return chances, counts.users_per_item / self.share
 
 
-def _possible(log: SearchLog, kind: str) -> bool:
+def _is_countable(log: SearchLog, kind: str) -> bool:
     needed = {"query-pairs": "time", "clicks": "url"}.get(kind)
     return needed is None or needed in log.columns
 
 
-def _counted(pilot: Pilot, kind: item_kinds.ItemKind) -> _Counts:
+def _count_items(pilot: Pilot, kind: item_kinds.ItemKind) -> _Counts:
     found = histories.collect_histories(pilot.log, kind, Bound(most=_LONGEST, salt=pilot.noise.key()))
     occurring = pilot.log.engine.arrow(graph.occurrence_counts(pilot.log, kind))
     places = found.find(occurring.select(list(kind.columns)))
@@ -305,13 +311,13 @@ def _counted(pilot: Pilot, kind: item_kinds.ItemKind) -> _Counts:
     if kind.name == "keywords" and "url" in pilot.log.columns:
         words = found.texts(np.arange(found.different)).append_column("count", pa.array(occurrences))
         ordered = Histogram.of(words)
-        frequencies = DocumentFrequencies.of_log(pilot.log).of(ordered)
+        frequencies = DocumentFrequencies.of_log(pilot.log).frequencies_of(ordered)
         documents = np.zeros(found.different, np.int64)
         documents[found.find(pa.table({"keyword": ordered.items}))] = frequencies
-    return _Counts(*_shuffled(found.starts, found.items), occurrences, documents)
+    return _Counts(*_shuffle_items(found.starts, found.items), occurrences, documents)
 
 
-def _shuffled(starts: Whole, items: npt.NDArray[np.int32]) -> tuple[Whole, npt.NDArray[np.int32]]:
+def _shuffle_items(starts: Whole, items: npt.NDArray[np.int32]) -> tuple[Whole, npt.NDArray[np.int32]]:
     """Users, and the items of each, in an order of chance: a smaller bound keeps the first of them."""
     # Whom and what a preview keeps protects nobody: any generator will do.
     chance = np.random.default_rng()
@@ -323,7 +329,7 @@ def _shuffled(starts: Whole, items: npt.NDArray[np.int32]) -> tuple[Whole, npt.N
     return np.concatenate([[0], np.cumsum(lengths[users])]).astype(np.int64), items[order]
 
 
-def _above(draw: Draw, counts: Shares) -> Shares:
+def _probability_above(draw: Draw, counts: Shares) -> Shares:
     """The probability that a count is published: it is large enough, and with its noise above the threshold."""
     return np.where(counts >= (draw.at_least or 1), _with_noise(draw, counts), 0.0)
 
@@ -345,11 +351,11 @@ def _hit_probability(counts: _Counts, chances: Shares, frequency: Shares) -> flo
     if not len(counts.documents):
         return None
     published = np.flatnonzero(chances >= 0.5)
-    if not counts.total or not len(published):
+    if not counts.total_occurrences or not len(published):
         return 0.0
     lists = np.minimum(np.maximum(1, counts.documents), LONGEST_LIST)
     memory = min(LARGEST_MEMORY, int(SHARE_OF_INDEX * POSTING_BYTES * lists.sum()))
     score = frequency[published] / np.maximum(1, counts.documents[published])
     order = np.argsort(-score, kind="stable")
-    chosen, _ = packed(POSTING_BYTES * lists[published], order, memory)
-    return float(counts.occurrences[published[chosen]].sum() / counts.total)
+    chosen, _ = pack_lists(POSTING_BYTES * lists[published], order, memory)
+    return float(counts.occurrences[published[chosen]].sum() / counts.total_occurrences)

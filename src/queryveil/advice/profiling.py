@@ -33,7 +33,7 @@ class ProfilingPurpose:
     top: int = 100
     most_users: int = 1_000
     items: str = "concepts"
-    instead: str = ""
+    coarser_items: str = ""
 
     @property
     def figures(self) -> Mapping[str, str]:
@@ -82,15 +82,17 @@ class ProfilingPurpose:
         done = []
         for number, option in enumerate(tried, 1):
             # Every user is perturbed alone, so that a sample's loss is the log's.
-            release = self._published(pilot, option.mechanism)
+            release = self._publish_pilot(pilot, option.mechanism)
             found = evaluate(pilot.log, release, [_MEASURE]).measures
-            done.append(option.found({"loss": found[_MEASURE], "finer": found[f"{_MEASURE}/sub-topics"]}))
+            done.append(
+                option.with_figures({"loss": found[_MEASURE], "finer": found[f"{_MEASURE}/sub-topics"]})
+            )
             if progress:
                 progress(number, len(tried))
         return done
 
     @staticmethod
-    def _published(pilot: Pilot, method: Mechanism) -> Release:
+    def _publish_pilot(pilot: Pilot, method: Mechanism) -> Release:
         try:
             return publish(pilot.log, method, i_understand=True, noise=pilot.noise)
         except CannotBeMet:

@@ -38,15 +38,15 @@ class Proposal:
     @property
     def option(self) -> Option | None:
         """What is proposed; None if no setting is expected to publish enough."""
-        return next((one for one in self.tried if self._expected(one) >= LEAST_PUBLISHED), None)
+        return next((one for one in self.tried if self._expected_items(one) >= LEAST_PUBLISHED), None)
 
     @property
     def verdict(self) -> str:
         """What to expect of it, and what was looked at."""
-        best = max(self.tried, key=self._expected, default=None)
+        best = max(self.tried, key=self._expected_items, default=None)
         if best is None:
             return "Nothing can be published from a log without users."
-        much = self._expected(best)
+        much = self._expected_items(best)
         if self.option is None:
             few = f"about {much:.1f}" if much >= 0.1 else "hardly any"
             return (
@@ -61,7 +61,7 @@ class Proposal:
         )
 
     @staticmethod
-    def _expected(option: Option) -> float:
+    def _expected_items(option: Option) -> float:
         return option.figures["published"] or 0.0
 
     def _card(self) -> Card:
@@ -87,17 +87,17 @@ def propose(log: SearchLog, *, most_users: int = MOST_USERS) -> Proposal:
     if not log.users:
         return Proposal((), delta)
     with log.unchanged():
-        return Proposal(tuple(_tried(Pilot.of(log, most_users), delta)), delta)
+        return Proposal(tuple(_try_methods(Pilot.sample_log(log, most_users), delta)), delta)
 
 
-def _tried(pilot: Pilot, delta: float) -> Iterator[Option]:
+def _try_methods(pilot: Pilot, delta: float) -> Iterator[Option]:
     for epsilon in _EPSILONS:
         for kind in _KINDS:
             for guess in (selected.MANY, 1.0):
                 method = selected.method_for(guess, epsilon=epsilon, delta=delta, kind=kind)
                 if method is None:
                     continue
-                made = selected.released(pilot, method, _DRAWS)
+                made = selected.simulate_releases(pilot, method, _DRAWS)
                 published = float(np.mean([len(one) for one in made]))
                 yield Option(method, "epsilon", {"published": published}, label=kind)
                 if published >= LEAST_PUBLISHED:

@@ -68,7 +68,7 @@ class Option:
     weaker: str = ""
     """How it promises less than the others; such a setting is shown, and never recommended."""
 
-    def found(self, figures: Mapping[str, float | None]) -> Option:
+    def with_figures(self, figures: Mapping[str, float | None]) -> Option:
         return replace(self, figures=figures)
 
     @property
@@ -76,7 +76,7 @@ class Option:
         return self.mechanism.name
 
     @property
-    def at(self) -> Any:
+    def varied_value(self) -> Any:
         return getattr(self.mechanism, self.varied)
 
     def command(self, log: str = "LOG", reading: Sequence[str] = (), out: str = "DIR") -> str:
@@ -90,23 +90,23 @@ class Option:
             value = getattr(self.mechanism, one.name)
             if value is None or value == one.default:
                 continue
-            words += [one.flag] if value is True else [one.flag, _typed(value)]
+            words += [one.flag] if value is True else [one.flag, _command_line_value(value)]
         return shlex.join([*words, "--out", out])
 
     def as_dict(self, log: str = "LOG", reading: Sequence[str] = ()) -> dict[str, Any]:
         return {
             "method": self.method,
-            self.varied: self.at,
+            self.varied: self.varied_value,
             "weaker": self.weaker,
             "figures": dict(self.figures),
             "command": self.command(log, reading),
         }
 
 
-def _typed(value: Any) -> str:
+def _command_line_value(value: Any) -> str:
     """A value as the command line takes it, the same when it is read back."""
     if isinstance(value, tuple):
-        return ",".join(map(_typed, value))
+        return ",".join(map(_command_line_value, value))
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return short if not isinstance(value, float) or float(short) == value else repr(value)
 
@@ -121,21 +121,22 @@ def against_rule(advice: Advice, usual: float) -> Iterator[str]:
     ]
     if best is None or not same:
         return
-    near = min(same, key=lambda option: abs(math.log(option.at / usual)))
+    near = min(same, key=lambda option: abs(math.log(option.varied_value / usual)))
     if near is best:
         return
     name, score = best.varied.replace("_", "-"), advice.purpose.score
-    ours, theirs = (_said(advice.score_of(option)) for option in (best, near))
+    ours, theirs = (_value_text(advice.score_of(option)) for option in (best, near))
     yield (
-        f"The rule leads to {name} {near.at}, where {score} is {theirs}; at {best.at} it is {ours}. The rule does "
-        "not know how many users a log has. The threshold grows with what a user may add, and in a log of few users it "
-        "is then above most counts."
-        if near.at > best.at
-        else f"The rule leads to {name} {near.at}, where {score} is {theirs}; at {best.at} it is {ours}."
+        f"The rule leads to {name} {near.varied_value}, where {score} is {theirs}; at {best.varied_value} it is "
+        f"{ours}. The rule does not know how many users a log has. The threshold grows with what a user may add, and "
+        "in a log of few users it is then above most counts."
+        if near.varied_value > best.varied_value
+        else f"The rule leads to {name} {near.varied_value}, where {score} is {theirs}; at {best.varied_value} it is "
+        f"{ours}."
     )
 
 
-def _said(value: float | None) -> str:
+def _value_text(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.3g}"
 
 
@@ -179,7 +180,7 @@ class Purpose(Protocol):
         """What the figure `published` counts; what is published, if there is no such figure."""
 
     @property
-    def instead(self) -> str:
+    def coarser_items(self) -> str:
         """What to publish where that is too rare; empty if there is nothing coarser."""
 
     def check(self, pilot: Pilot) -> None:
@@ -237,7 +238,7 @@ class Advice:
         best, wanted = self.best, self.wanted
         if best is not None:
             much = best.figures.get("published")
-            setting = best.label or f"{best.varied.replace('_', '-')} {best.at}"
+            setting = best.label or f"{best.varied.replace('_', '-')} {best.varied_value}"
             gives = (
                 f": about {much:{',.0f' if much >= 10 else '.2g'}} {self.purpose.items}"
                 if much is not None
@@ -245,7 +246,7 @@ class Advice:
             )
             return f"{best.method} with {setting}{gives}"
         most = max((option.figures.get("published") or 0.0 for option in self.options), default=0.0)
-        instead = f", or {self.purpose.instead}" if self.purpose.instead else ""
+        instead = f", or {self.purpose.coarser_items}" if self.purpose.coarser_items else ""
         return (
             f"Nothing useful can be published from this log at epsilon {wanted.epsilon:g} and delta "
             f"{wanted.delta:g}: the best setting would publish about {most:.2g} {self.purpose.items}, fewer than "
@@ -286,13 +287,13 @@ class Advice:
         """Write the curves, the table and this advice into a new folder, mode 0700."""
         folder = Path(out)
         output.new_folder(folder)
-        with output.disk_errors(folder), appearing.claimed(folder) as claims:
+        with output.disk_errors(folder), appearing.claim_paths(folder) as claims:
             (claim,) = claims
             claim.content.mkdir(mode=0o700)
             self._write_files(claim.content)
             for file in claim.content.iterdir():
                 file.chmod(0o600)
-            claims.appear(f"'{folder}' is complete")
+            claims.publish_claims(f"'{folder}' is complete")
 
     def _write_files(self, folder: Path) -> None:
         document = json.dumps(self.as_dict(), indent=2, allow_nan=False)
@@ -302,7 +303,7 @@ class Advice:
             table.writerow(["method", "parameter", "value", "weaker", *self.purpose.figures])
             for option in self.options:
                 found = [option.figures.get(name) for name in self.purpose.figures]
-                table.writerow([option.method, option.varied, option.at, option.weaker, *found])
+                table.writerow([option.method, option.varied, option.varied_value, option.weaker, *found])
         for name in self.purpose.figures:
             if (chart := self._chart(name)) is not None:
                 chart.save(folder / f"{name}.svg")
@@ -314,7 +315,7 @@ class Advice:
         for option in self.options:
             value = option.figures.get(figure)
             if value is not None and option.varied == varied:
-                points.setdefault(option.method, []).append((float(option.at), value))
+                points.setdefault(option.method, []).append((float(option.varied_value), value))
         if sum(map(len, points.values())) < 2:
             return None
         noun = varied.replace("_", " ")
@@ -329,7 +330,7 @@ class Advice:
         settings = [
             (
                 one.method,
-                one.label or str(one.at),
+                one.label or str(one.varied_value),
                 number(one.figures.get("published")),
                 number(self.score_of(one)),
             )

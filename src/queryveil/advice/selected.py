@@ -51,19 +51,19 @@ def guess_in_words(items_per_user: float) -> str:
     )
 
 
-def released(pilot: Pilot, method: Selects, draws: int) -> list[Histogram]:
+def simulate_releases(pilot: Pilot, method: Selects, draws: int) -> list[Histogram]:
     """What several releases of the whole log would hold, each with noise of its own."""
     kind = method.items[0]
     if isinstance(method, TruncatedGeometric):
-        counted = pilot.kept(kind, method.max_items)
+        counted = pilot.bounded_counts(kind, method.max_items)
         draw = method.plan().draws[0]
-        return [_truncated(pilot, counted, draw) for _ in range(draws)]
+        return [_simulate_truncated(pilot, counted, draw) for _ in range(draws)]
     bound = Bound(most=method.max_items, salt=pilot.noise.key())
     found = histories.collect_histories(pilot.log, item_kinds.kind(kind), bound)
-    return [_steered(pilot, method, found) for _ in range(draws)]
+    return [_simulate_steered(pilot, method, found) for _ in range(draws)]
 
 
-def _truncated(pilot: Pilot, counted: pa.Table, draw: Draw) -> Histogram:
+def _simulate_truncated(pilot: Pilot, counted: pa.Table, draw: Draw) -> Histogram:
     run = Run(noise=pilot.noise)
     noisy, published = count_selection.with_thresholds(counted["count"].to_numpy(), run, draw)
     at = counted.column_names.index("count")
@@ -72,7 +72,7 @@ def _truncated(pilot: Pilot, counted: pa.Table, draw: Draw) -> Histogram:
     )
 
 
-def _steered(pilot: Pilot, method: Steered, found: histories.Histories) -> Histogram:
+def _simulate_steered(pilot: Pilot, method: Steered, found: histories.Histories) -> Histogram:
     """Sums of a sample are smaller in proportion, so noise and threshold are made smaller too."""
     account, share = method.account(), pilot.share
     whole = steering.calibrate(account.noise(method.items[0]))

@@ -173,8 +173,12 @@ def origins(log: SearchLog, releases: Sequence[Release]) -> list[str]:
     from queryveil.measure.measure import Original, Released
 
     original = Original(log)
-    sides = [Released.of(release) for release in releases]
-    return [f"{side.name}: {said}" for side in sides for said in origin.check(original.beside(side), side)]
+    sides = [Released.from_release(release) for release in releases]
+    return [
+        f"{side.name}: {said}"
+        for side in sides
+        for said in origin.check_origin(original.match_grouping(side), side)
+    ]
 
 
 def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

@@ -218,7 +218,7 @@ def item_rows(log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | Non
 
 def refuse_too_many(log: SearchLog, listed: PublicItems | None = None) -> None:
     """Refuse a log whose histories cannot fit into the memory that this process may have."""
-    limit = memory.physical()
+    limit = memory.available_memory()
     needed = log.rows * _BYTES_PER_ROW + (listed.items * _BYTES_PER_LISTED if listed else 0)
     if needed > limit:
         whose = f"{log.users:,} users" + (f" and {listed.items:,} public items" if listed else "")

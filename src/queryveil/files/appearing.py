@@ -48,11 +48,11 @@ class Claim:
         """Where to write what is to appear: a file or a folder, which is not there yet."""
         return self.folder / _CONTENT
 
-    def sweep(self) -> None:
+    def remove_temporary(self) -> None:
         """Take away everything that did not appear; the lock goes last."""
         for one in self.folder.iterdir():
             if one.name != _LOCK:
-                _remove(one)
+                _remove_content(one)
         (self.folder / _LOCK).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # the next one may have claimed the place by now
             self.folder.rmdir()
@@ -70,23 +70,23 @@ class Claims:
     def __iter__(self) -> Iterator[Claim]:
         return iter(self._claims)
 
-    def appear(self, words: str) -> None:
+    def publish_claims(self, words: str) -> None:
         """Put everything where it belongs; `words` say so if the command is interrupted later on."""
         for claim in self._claims:
             _sync_all(claim.content)
-        with interruptions.held():
-            _note(self._claims)
+        with interruptions.hold_signals():
+            _write_intent(self._claims)
             try:
                 for claim in self._claims:
-                    _move(claim.content, claim.place)
+                    _move_into_place(claim.content, claim.place)
             except BaseException:
-                self._undo()
+                self._undo_moves()
                 raise
             finally:
                 if not self._split and all(not os.path.lexists(claim.content) for claim in self._claims):
-                    interruptions.complete(self._claims[-1].place, words)
+                    interruptions.note_result(self._claims[-1].place, words)
 
-    def _undo(self) -> None:
+    def _undo_moves(self) -> None:
         """Take back what has appeared of a whole that cannot."""
         moved = [claim for claim in self._claims if not os.path.lexists(claim.content)]
         if len(moved) == len(self._claims):
@@ -96,9 +96,9 @@ class Claims:
             claim.place.rename(claim.content)
         self._split = False
 
-    def leave(self) -> None:
+    def release_claims(self) -> None:
         """Give up the places. What is in two places is left for the next run, which puts it together."""
-        with interruptions.held():
+        with interruptions.hold_signals():
             if self._spare is not None:
                 os.close(self._spare)
                 self._spare = None
@@ -109,20 +109,20 @@ class Claims:
                         (claim.folder / _COMPLETE).unlink(missing_ok=True)
                 for claim in self._claims:
                     with contextlib.suppress(OSError):
-                        claim.sweep()
+                        claim.remove_temporary()
             while self._claims:
                 os.close(self._claims.pop().lock)
 
 
 @contextlib.contextmanager
-def claimed(*places: Path, option: str = argument("out")) -> Iterator[Claims]:
+def claim_paths(*places: Path, option: str = argument("out")) -> Iterator[Claims]:
     """Claim places until the end of the block; contents that have not appeared by then are gone."""
     claims = Claims([])
-    leave = in_this_process(claims.leave)
+    leave = in_this_process(claims.release_claims)
     try:
         for place in places:
-            with interruptions.held():
-                claims._claims.append(_claim(Path(os.path.abspath(place)), option))  # noqa: PTH100 (resolves '..')
+            with interruptions.hold_signals():
+                claims._claims.append(_claim_path(Path(os.path.abspath(place)), option))  # noqa: PTH100 (resolves '..')
         yield claims
     finally:
         try:
@@ -132,12 +132,12 @@ def claimed(*places: Path, option: str = argument("out")) -> Iterator[Claims]:
             raise
 
 
-def finish(place: Path) -> bool:
+def finish_interrupted(place: Path) -> bool:
     """Let appear what a dead process had completed for this place; whether there was such a thing."""
     place = Path(os.path.abspath(place))  # noqa: PTH100 (resolves '..')
     if not (folder_of(place) / _COMPLETE).is_file():
         return False
-    with claimed(place):
+    with claim_paths(place):
         return os.path.lexists(place)
 
 
@@ -149,14 +149,14 @@ def folder_of(place: Path) -> Path:
 # -- claims --------------------------------------------------------------------------------------------------
 
 
-def _claim(place: Path, option: str) -> Claim:
+def _claim_path(place: Path, option: str) -> Claim:
     folder = folder_of(place)
     place.parent.mkdir(parents=True, exist_ok=True)
     while True:
         with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=0o700)
         try:
-            lock = _locked(folder, place, option)
+            lock = _lock_folder(folder, place, option)
         except OSError:
             # No descriptor for the lock: nobody else can have put anything in, if it is empty.
             with contextlib.suppress(OSError):
@@ -173,13 +173,13 @@ def _claim(place: Path, option: str) -> Claim:
         _take_over(claim, option)
     except BaseException:
         if not (folder / _COMPLETE).exists():
-            claim.sweep()
+            claim.remove_temporary()
         os.close(lock)
         raise
     return claim
 
 
-def _locked(folder: Path, place: Path, option: str) -> int | None:
+def _lock_folder(folder: Path, place: Path, option: str) -> int | None:
     """The lock of a place; None if its folder went away meanwhile, and it is to be tried again."""
     _refuse_strange(folder, option)
     try:
@@ -222,18 +222,18 @@ def _take_over(claim: Claim, option: str) -> None:
     """What a dead process left: finish its work if all of it is there, otherwise sweep it away."""
     note = claim.folder / _COMPLETE
     if not note.is_file():
-        _remove(claim.content)
+        _remove_content(claim.content)
         return
     places = [Path(one) for one in json.loads(note.read_text(encoding="utf-8"))]
     with contextlib.ExitStack() as locks:
         for place in places:
             if place != claim.place:
-                lock = _locked(folder_of(place), place, option)
+                lock = _lock_folder(folder_of(place), place, option)
                 if lock is not None:
                     locks.callback(os.close, lock)
         for place in places:
             if os.path.lexists(folder_of(place) / _CONTENT):
-                _move(folder_of(place) / _CONTENT, place)
+                _move_into_place(folder_of(place) / _CONTENT, place)
         for place in places:
             if place != claim.place:
                 remove_tree(folder_of(place))
@@ -243,36 +243,36 @@ def _take_over(claim: Claim, option: str) -> None:
 # -- the disk ------------------------------------------------------------------------------------------------
 
 
-def _note(claims: list[Claim]) -> None:
+def _write_intent(claims: list[Claim]) -> None:
     """Say where everything goes, beside each part of it."""
     text = json.dumps([str(claim.place) for claim in claims])
     for claim in claims:
         draft = claim.folder / f"{_COMPLETE}.draft"
         draft.write_text(text, encoding="utf-8")
-        _sync(draft)
+        _sync_path(draft)
         draft.rename(claim.folder / _COMPLETE)
-        _sync(claim.folder)
+        _sync_path(claim.folder)
 
 
-def _move(content: Path, place: Path) -> None:
+def _move_into_place(content: Path, place: Path) -> None:
     if os.path.lexists(place):  # a file, or an empty folder, would be replaced without a word
         raise UsageError(f"output '{place.name}' exists already", "choose another name, or move it away")
     content.rename(place)
     # Not every file system can; the content itself is on disk.
     with contextlib.suppress(OSError):
-        _sync(place.parent)
+        _sync_path(place.parent)
 
 
 def _sync_all(content: Path) -> None:
     for parent, _, files in os.walk(content):
         for name in files:
-            _sync(Path(parent) / name)
-        _sync(Path(parent))
+            _sync_path(Path(parent) / name)
+        _sync_path(Path(parent))
     if content.is_file():
-        _sync(content)
+        _sync_path(content)
 
 
-def _sync(path: Path) -> None:
+def _sync_path(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -280,7 +280,7 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def _remove(content: Path) -> None:
+def _remove_content(content: Path) -> None:
     if content.is_dir() and not content.is_symlink():
         remove_tree(content)
     else:

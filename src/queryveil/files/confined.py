@@ -23,8 +23,8 @@ def identity_of(folder: Path, path: Path) -> Identity:
     Raises:
         OSError: if the file is missing, is not a regular file, or is reached through a symbolic link.
     """
-    with _parent(folder, path) as parent:
-        return _regular(os.stat(path.name, dir_fd=parent, follow_symlinks=False))
+    with _open_parent(folder, path) as parent:
+        return _file_identity(os.stat(path.name, dir_fd=parent, follow_symlinks=False))
 
 
 def open_file(folder: Path, path: Path) -> int:
@@ -33,11 +33,11 @@ def open_file(folder: Path, path: Path) -> int:
     Raises:
         OSError: if the file is missing, cannot be read, is not a regular file, or is reached through a symbolic link.
     """
-    with _parent(folder, path) as parent:
+    with _open_parent(folder, path) as parent:
         # Without O_NONBLOCK, opening a named pipe would wait for a writer.
         handle = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=parent)
     try:
-        _regular(os.fstat(handle))
+        _file_identity(os.fstat(handle))
     except BaseException:
         os.close(handle)
         raise
@@ -46,7 +46,7 @@ def open_file(folder: Path, path: Path) -> int:
 
 def identity_of_open(handle: int) -> Identity:
     """Return the identity of an open file."""
-    return _regular(os.fstat(handle))
+    return _file_identity(os.fstat(handle))
 
 
 def read_bytes(folder: Path, path: Path, at_most: int) -> bytes:
@@ -63,7 +63,7 @@ def read_bytes(folder: Path, path: Path, at_most: int) -> bytes:
 
 
 @contextlib.contextmanager
-def _parent(folder: Path, path: Path) -> Iterator[int]:
+def _open_parent(folder: Path, path: Path) -> Iterator[int]:
     """Open the folder of a path, one name at a time, and close it at the end."""
     names = path.relative_to(folder).parts
     if not names or ".." in names:
@@ -80,7 +80,7 @@ def _parent(folder: Path, path: Path) -> Iterator[int]:
         os.close(here)
 
 
-def _regular(facts: os.stat_result) -> Identity:
+def _file_identity(facts: os.stat_result) -> Identity:
     if not stat.S_ISREG(facts.st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
     return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns

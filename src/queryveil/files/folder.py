@@ -45,13 +45,13 @@ _GROUP_ROWS = 1 << 20
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 
 
-def software() -> dict[str, str]:
+def software_version() -> dict[str, str]:
     """Return the name and version of the software that a release states."""
-    return {"name": "queryveil", "version": _version()}
+    return {"name": "queryveil", "version": _installed_version()}
 
 
 @functools.cache
-def _version() -> str:
+def _installed_version() -> str:
     return metadata.version("queryveil")
 
 
@@ -77,7 +77,7 @@ def is_release(path: Path) -> bool:
     return isinstance(content, dict) and content.get("format") == FORMAT
 
 
-def plain(name: object) -> bool:
+def is_plain_name(name: object) -> bool:
     """A name of a file, or of a table, that cannot lead out of the folder."""
     return isinstance(name, str) and _PLAIN_NAME.fullmatch(name) is not None and ".." not in name
 
@@ -87,7 +87,7 @@ def file_inside(release: Path, name: str) -> Path | None:
 
     Names come from a manifest, which anyone may have written: nothing is opened that was not asked here.
     """
-    file = release / name if plain(name) else None
+    file = release / name if is_plain_name(name) else None
     return file if file is not None and not file.is_symlink() and file.is_file() else None
 
 
@@ -95,7 +95,7 @@ def table_file(table: str) -> str:
     return f"{table}.parquet"
 
 
-def digest(file: Path) -> str:
+def file_digest(file: Path) -> str:
     """SHA-256 of a file."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()

@@ -19,11 +19,11 @@ def in_this_process(function: Callable[..., None], *arguments: Any) -> Callable[
     """Return a callback that calls the function here, and does nothing in a forked child."""
     process = os.getpid()
 
-    def call() -> None:
+    def call_in_owner() -> None:
         if os.getpid() == process:
             function(*arguments)
 
-    return call
+    return call_in_owner
 
 
 def leave_open_in_children(database: Any) -> None:

@@ -21,7 +21,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextlib.contextmanager
-def held() -> Iterator[None]:
+def hold_signals() -> Iterator[None]:
     """Let no signal cut the block in two: requests to stop that come meanwhile are answered after it.
 
     Blocking signals would not do: an engine has threads, and a signal that one of them receives is answered in ours.
@@ -35,25 +35,25 @@ def held() -> Iterator[None]:
     came: list[int] = []
     holding = True
 
-    def remember(number: int, frame: FrameType | None) -> None:
+    def remember_signal(number: int, frame: FrameType | None) -> None:
         if holding:
             came.append(number)
         else:
-            _answer(number, before[signal.Signals(number)], frame)
+            _replay_signal(number, before[signal.Signals(number)], frame)
 
     try:
         for one in before:
-            signal.signal(one, remember)
+            signal.signal(one, remember_signal)
         yield
     finally:
         holding = False
         for one, how in before.items():
             signal.signal(one, how)
         for number in came:
-            _answer(number, before[signal.Signals(number)], None)
+            _replay_signal(number, before[signal.Signals(number)], None)
 
 
-def _answer(number: int, how: Any, frame: FrameType | None) -> None:
+def _replay_signal(number: int, how: Any, frame: FrameType | None) -> None:
     if callable(how):
         how(number, frame)
     else:
@@ -72,7 +72,7 @@ class Standing:
     complete: dict[Path, str] = field(default_factory=dict)
     kept: dict[Path, str] = field(default_factory=dict)
 
-    def sentence(self) -> str:
+    def remaining_work(self) -> str:
         """What is left when a command ends before its time. What was taken away again does not stand."""
         stands, kept = (
             [words for place, words in noted.items() if place.exists()]
@@ -86,7 +86,7 @@ _STANDING: ContextVar[Standing | None] = ContextVar("standing", default=None)
 
 
 @contextlib.contextmanager
-def standing() -> Iterator[Standing]:
+def track_results() -> Iterator[Standing]:
     """Note what the block does for good."""
     noted = Standing()
     token = _STANDING.set(noted)
@@ -96,21 +96,21 @@ def standing() -> Iterator[Standing]:
         _STANDING.reset(token)
 
 
-def charged() -> None:
+def note_charge() -> None:
     """A charge to a ledger was made."""
     noted = _STANDING.get()
     if noted is not None:
         noted.charged = True
 
 
-def complete(place: Path, words: str) -> None:
+def note_result(place: Path, words: str) -> None:
     """A result is where it was asked for, and whole."""
     noted = _STANDING.get()
     if noted is not None:
         noted.complete[place.absolute()] = words
 
 
-def kept(place: Path, words: str) -> None:
+def note_partial(place: Path, words: str) -> None:
     """Part of the work is kept for the next run."""
     noted = _STANDING.get()
     if noted is not None:

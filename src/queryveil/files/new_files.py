@@ -15,12 +15,12 @@ from queryveil.files import appearing, output
 def new_files(*paths: Path) -> Iterator[tuple[Path, ...]]:
     """Temporary siblings of `paths`, renamed to them at the end; on any failure nothing is left."""
     try:
-        _refuse(paths)
+        _refuse_existing(paths)
         # The first one appears last: once it is there, everything is.
-        with appearing.claimed(*reversed(paths), option="name") as claims:
-            _refuse(paths)  # again, now that nobody else can make them
+        with appearing.claim_paths(*reversed(paths), option="name") as claims:
+            _refuse_existing(paths)  # again, now that nobody else can make them
             yield tuple(claim.content for claim in reversed(list(claims)))
-            claims.appear(f"'{paths[0]}' is complete")
+            claims.publish_claims(f"'{paths[0]}' is complete")
     except OSError as error:
         # Arrow's own text of an error repeats the temporary name.
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
@@ -31,7 +31,7 @@ def new_files(*paths: Path) -> Iterator[tuple[Path, ...]]:
         ) from error
 
 
-def _refuse(paths: tuple[Path, ...]) -> None:
+def _refuse_existing(paths: tuple[Path, ...]) -> None:
     for path in paths:
         output.on_this_machine(path, option="")
         if path.exists():

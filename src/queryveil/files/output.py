@@ -46,7 +46,7 @@ def new_release(out: Path, private: Path | None = None) -> None:
     new_folder(private, _PRIVATE)
 
 
-def uploaded(private: Path) -> tuple[str, ...]:
+def upload_warnings(private: Path) -> tuple[str, ...]:
     """A warning, if the private folder lies inside what looks like a folder that is handed on as a whole."""
     for one in Path(os.path.realpath(private)).parents:
         name = one.name.lower()
@@ -61,12 +61,12 @@ def uploaded(private: Path) -> tuple[str, ...]:
 
 def new_folder(out: Path, option: str = _OUT) -> None:
     """Refuse a place where no new folder can be made."""
-    _refuse(out, option, "folder")
+    _refuse_output(out, option, "folder")
 
 
 def new_file(out: Path, option: str = _OUT) -> None:
     """Refuse a place where no new file can be made."""
-    _refuse(out, option, "file")
+    _refuse_output(out, option, "file")
 
 
 def outside_releases(out: Path, option: str = _OUT) -> None:
@@ -101,12 +101,12 @@ def disk_errors(out: Path, option: str = _OUT) -> Iterator[None]:
         ) from None
 
 
-def _refuse(out: Path, option: str, noun: str) -> None:
+def _refuse_output(out: Path, option: str, noun: str) -> None:
     if out.name in ("", ".."):
         raise UsageError(f"output '{out}' is not the name of a new {noun}", f"choose another {option}")
     on_this_machine(out, option, noun)
     with disk_errors(out, option):
-        if appearing.finish(out):
+        if appearing.finish_interrupted(out):
             raise UsageError(
                 f"output '{out}' exists already: an earlier run completed it before it was killed",
                 f"look at it, or choose another {option or 'name'}",
@@ -116,10 +116,10 @@ def _refuse(out: Path, option: str, noun: str) -> None:
                 f"output '{out}' exists already", f"choose another {option}, or move the {noun} away"
             )
         outside_releases(out, option)
-        _writable(out)
+        _is_writable(out)
 
 
-def _writable(out: Path) -> None:
+def _is_writable(out: Path) -> None:
     """Whether the nearest folder that exists lets something new be made in it."""
     nearest = next(one for one in Path(os.path.realpath(out)).parents if one.exists())
     if not nearest.is_dir():

@@ -17,7 +17,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """What a spreadsheet takes for a formula at the start of a cell, or drops to look behind it."""
 
 
-def safe(cell: Any) -> Any:
+def escape_cell(cell: Any) -> Any:
     """A cell that is shown and not run."""
     return f"'{cell}" if isinstance(cell, str) and cell.lstrip(" \0").startswith(_FORMULA) else cell
 
@@ -26,8 +26,8 @@ def write_rows(file: Path, heading: Sequence[str], rows: Iterable[Sequence[Any]]
     """Rows under a heading, in UTF-8."""
     with file.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.writer(lines)
-        writer.writerow([safe(name) for name in heading])
-        writer.writerows([safe(cell) for cell in row] for row in rows)
+        writer.writerow([escape_cell(name) for name in heading])
+        writer.writerows([escape_cell(cell) for cell in row] for row in rows)
 
 
 def write_table(file: Path, table: pa.Table) -> None:

@@ -26,7 +26,7 @@ class TooMuch(ValueError):
         super().__init__("a table would be far larger than its file")
 
 
-def read(file: Path) -> tuple[pa.Table, Mapping[bytes, bytes]]:
+def read_table(file: Path) -> tuple[pa.Table, Mapping[bytes, bytes]]:
     """The rows of a Parquet file, and its metadata.
 
     Texts are read with each of them once, so that what they come to is known before any is repeated.
@@ -43,7 +43,7 @@ def read(file: Path) -> tuple[pa.Table, Mapping[bytes, bytes]]:
     _require_bounded_text(sum(one.total_byte_size for one in groups), file)
     with pq.ParquetFile(file, read_dictionary=texts) as content:
         found = content.read()
-        _require_bounded_text(sum(map(_size, _encoded(found))), file)
+        _require_bounded_text(sum(map(_text_size, _dictionary_batches(found))), file)
         table = found.cast(schema).combine_chunks()
         table.validate(full=True)
         return table, dict(metadata.metadata or {})
@@ -60,7 +60,7 @@ def _require_bounded_text(size: int, file: Path) -> None:
         raise TooMuch
 
 
-def _encoded(table: pa.Table) -> Iterator[pa.DictionaryArray]:
+def _dictionary_batches(table: pa.Table) -> Iterator[pa.DictionaryArray]:
     for column in table.columns:
         for chunk in column.chunks:
             part: Any = chunk
@@ -70,7 +70,7 @@ def _encoded(table: pa.Table) -> Iterator[pa.DictionaryArray]:
                 yield part
 
 
-def _size(part: pa.DictionaryArray) -> int:
+def _text_size(part: pa.DictionaryArray) -> int:
     """Bytes of text that an array stands for."""
     lengths = pc.fill_null(pc.binary_length(part.dictionary), 0).to_numpy(zero_copy_only=False)
     used = np.bincount(part.indices.drop_null().to_numpy(zero_copy_only=False), minlength=len(lengths))

@@ -35,7 +35,7 @@ _removals: dict[Path, Callable[[], None]] = {}
 """How to remove each of these folders; in a forked child this does nothing."""
 
 
-def place() -> Path:
+def temporary_root() -> Path:
     """Where temporary folders go. What TMPDIR names is never replaced by another folder without a word."""
     if tempfile.tempdir is None:
         for name in ("TMPDIR", "TEMP", "TMP"):
@@ -49,33 +49,33 @@ def temporary_folder() -> Iterator[Path]:
     """Make a folder, and remove it after the block, unless the block ends in a forked child."""
     folder = new_name()
     try:
-        make(folder)
+        make_folder(folder)
         yield folder
     finally:
-        remove(folder)
+        remove_folder(folder)
 
 
 def new_name(parent: Path | None = None) -> Path:
     """A name for a folder, known before it is made: an interruption at any point finds it."""
-    return (parent or place()) / f"queryveil-{secrets.token_hex(8)}"
+    return (parent or temporary_root()) / f"queryveil-{secrets.token_hex(8)}"
 
 
-def make(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     """Make the folder, and hold it until `remove` or the end of this process."""
-    _removals[folder] = in_this_process(_remove, folder)
+    _removals[folder] = in_this_process(_remove_unlocked, folder)
     try:
-        _make(folder)
+        _make_locked(folder)
     except OSError as error:
-        remove(folder)
+        remove_folder(folder)
         raise OutputError(
             f"no working folder can be made in '{folder.parent}' ({error.strerror or type(error).__name__})",
             "set TMPDIR to a folder with room where you may write",
         ) from None
 
 
-def _make(folder: Path) -> None:
+def _make_locked(folder: Path) -> None:
     """Make it under another name, which no sweep takes for a leftover; once it is held, it gets its own."""
-    unheld = _unheld(folder)
+    unheld = _unlocked_name(folder)
     unheld.mkdir(mode=0o700)
     lock = os.open(unheld / _LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
     _held[folder] = lock
@@ -86,7 +86,7 @@ def _make(folder: Path) -> None:
     unheld.rename(folder)
 
 
-def _unheld(folder: Path) -> Path:
+def _unlocked_name(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.new")
 
 
@@ -95,15 +95,15 @@ def is_inside(file: Path) -> bool:
     return any(folder in file.parents for folder in _held)
 
 
-def remove(folder: Path) -> None:
+def remove_folder(folder: Path) -> None:
     """Remove a folder and release its lock, if this process has made it."""
     if (removal := _removals.get(folder)) is not None:
         removal()
 
 
-def _remove(folder: Path) -> None:
-    with interruptions.held():
-        shutil.rmtree(_unheld(folder), ignore_errors=True)
+def _remove_unlocked(folder: Path) -> None:
+    with interruptions.hold_signals():
+        shutil.rmtree(_unlocked_name(folder), ignore_errors=True)
         shutil.rmtree(folder, ignore_errors=True)
         lock = _held.pop(folder, None)
         if lock is not None:
@@ -112,11 +112,11 @@ def _remove(folder: Path) -> None:
         del _removals[folder]
 
 
-def sweep() -> int:
+def sweep_leftovers() -> int:
     """Remove the folders of this user that no living process holds; how many there were."""
     swept = 0
     with contextlib.suppress(OSError):
-        for found in sorted(place().iterdir()):
+        for found in sorted(temporary_root().iterdir()):
             if _NEVER_HELD.fullmatch(found.name) and time.time() - found.lstat().st_mtime > _ABANDONED:
                 _left_behind(found)  # without a row of a log, so without a word
             if _NAME.fullmatch(found.name) and found not in _held and _left_behind(found):

@@ -77,35 +77,35 @@ def group_form(query: str) -> str:
     'ebay'
     """
     normal = normalise(query)
-    words = {_singular(_bare(word)) for word in keywords(normal)}
+    words = {_singular_form(_strip_punctuation(word)) for word in keywords(normal)}
     return " ".join(sorted(words, key=str.encode)) or normal
 
 
-def _bare(word: str) -> str:
-    found = _compiled(SITE).match(word)
+def _strip_punctuation(word: str) -> str:
+    found = _compile_pattern(SITE).match(word)
     return found[1] if found else word
 
 
-def _singular(word: str) -> str:
+def _singular_form(word: str) -> str:
     if word in NO_PLURALS:
         return word
     for pattern, ending in _RULES:
-        if found := _compiled(pattern).search(word):
+        if found := _compile_pattern(pattern).search(word):
             return word if ending is None else found[1] + ending
     return word
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern.replace(r"\z", r"\Z"), re.DOTALL)
 
 
-def grouped(log: SearchLog) -> SearchLog:
+def group_queries(log: SearchLog) -> SearchLog:
     """The same log with the form of its group in place of each query, as an expression of its engine."""
     import ibis
 
     table = log.table
     # What has no word at all, '???', is a group of its own.
-    form = _form(table["words"])
+    form = _group_expression(table["words"])
     query = ibis.ifelse(form == "", table["query"], form)
     made = table.mutate(query=query).mutate(words=ibis._["query"])
     changed = dataclasses.replace(log, normal=made)
@@ -118,7 +118,7 @@ def _let_go(_: SearchLog) -> None:
     """Nothing is left to do: whoever waits for this has held the log."""
 
 
-def _form(words: ir.StringValue) -> ir.StringValue:
+def _group_expression(words: ir.StringValue) -> ir.StringValue:
     parts: ir.ArrayValue = words.split(" ")
     singular: Callable[[ir.StringValue], ir.StringValue] = _engine_singular
     kept = parts.map(lambda part: singular(_engine_bare(_engine_keyword(part))))

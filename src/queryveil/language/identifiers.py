@@ -71,7 +71,7 @@ def may_have_identifier(query: ir.StringValue) -> ir.BooleanValue:
     return query.re_search(CANDIDATE) | (query.length() > LONGEST_TEXT)
 
 
-def scrub(text: str, regions: Sequence[str] = REGIONS) -> str:
+def scrub_identifiers(text: str, regions: Sequence[str] = REGIONS) -> str:
     """The text with the kind of each identifier in its place; `<long-text>` for one of more than 10,000 characters.
 
     >>> scrub("mail ann.lee@example.com or call 201-555-0123")
@@ -84,7 +84,7 @@ def scrub(text: str, regions: Sequence[str] = REGIONS) -> str:
 
 def check_regions(regions: Iterable[str]) -> None:
     """Refuse a region that phone numbers cannot be from."""
-    known = _phonenumbers().SUPPORTED_REGIONS
+    known = _import_phonenumbers().SUPPORTED_REGIONS
     for region in regions:
         if region not in known:
             raise UsageError(
@@ -126,11 +126,11 @@ _NORTH_AMERICAN = re.compile(
 _FEWEST_PHONE_DIGITS = 7
 
 
-def _emails(text: str, _: Sequence[str]) -> Spans:
+def _find_emails(text: str, _: Sequence[str]) -> Spans:
     return (one.span() for one in _EMAIL.finditer(text) if one["found"]) if "@" in text else iter(())
 
 
-def _logins(text: str, _: Sequence[str]) -> Spans:
+def _find_logins(text: str, _: Sequence[str]) -> Spans:
     if "@" in text:
         before = 0
         for one in _LOGIN.finditer(text):
@@ -143,7 +143,7 @@ def _logins(text: str, _: Sequence[str]) -> Spans:
         yield from (one.span() for one in _SECRET_PARAMETER.finditer(text))
 
 
-def _addresses(text: str, _: Sequence[str]) -> Spans:
+def _find_addresses(text: str, _: Sequence[str]) -> Spans:
     for pattern in (_IPV4, _IPV6):
         for one in pattern.finditer(text):
             try:
@@ -156,26 +156,26 @@ def _addresses(text: str, _: Sequence[str]) -> Spans:
 # -- by their check digits -----------------------------------------------------------------------------------
 
 
-def _cards(text: str, _: Sequence[str]) -> Spans:
+def _find_cards(text: str, _: Sequence[str]) -> Spans:
     for one in _CARD.finditer(text):
         digits = re.sub(r"\D", "", one.group())
-        if 13 <= len(digits) <= 19 and len(set(digits)) > 1 and _valid("luhn", digits):
+        if 13 <= len(digits) <= 19 and len(set(digits)) > 1 and _is_valid("luhn", digits):
             yield one.span()
 
 
-def _accounts(text: str, _: Sequence[str]) -> Spans:
+def _find_accounts(text: str, _: Sequence[str]) -> Spans:
     for one in _IBAN.finditer(text):
         # Words that follow look like a part of it: the length that fits is found by the check digits.
         for end in range(one.end(), one.start() + 14, -1):
             inside = text[one.start() : end]
-            if not text[end : end + 1].isalnum() and inside[-1] != " " and _valid("iban", inside):
+            if not text[end : end + 1].isalnum() and inside[-1] != " " and _is_valid("iban", inside):
                 yield one.start(), end
                 break
 
 
-def _phones(text: str, regions: Sequence[str]) -> Spans:
+def _find_phones(text: str, regions: Sequence[str]) -> Spans:
     yield from (one.span() for one in _NORTH_AMERICAN.finditer(text))
-    library = _phonenumbers()
+    library = _import_phonenumbers()
     for region in regions:
         for one in library.PhoneNumberMatcher(text, region, leniency=library.Leniency.VALID):
             yield one.start, one.end
@@ -188,67 +188,69 @@ class _NationalId:
     pattern: re.Pattern[str]
     module: str | None = None
 
-    def spans(self, text: str) -> Spans:
+    def find_spans(self, text: str) -> Spans:
         for one in self.pattern.finditer(text):
-            if self.module is None or _valid(self.module, one.group()):
+            if self.module is None or _is_valid(self.module, one.group()):
                 yield one.span()
 
 
-def _id(shape: str, module: str | None = None) -> _NationalId:
+def _national_id(shape: str, module: str | None = None) -> _NationalId:
     return _NationalId(re.compile(f"{_NOT_BEFORE}(?:{shape}){_NOT_AFTER}", re.IGNORECASE | re.ASCII), module)
 
 
 # Ids whose check leaves one plain number in ten or so are only taken in their written form, with its separators.
 _NATIONAL_IDS = (
-    _id(r"\d{3}-\d{2}-\d{4}"),  # United States: social security, taxpayers
-    _id(r"(?<=ssn )\d{9}"),
-    _id(
+    _national_id(r"\d{3}-\d{2}-\d{4}"),  # United States: social security, taxpayers
+    _national_id(r"(?<=ssn )\d{9}"),
+    _national_id(
         r"(?!bg|gb|nk|kn|tn|nt|zz)[abceghj-prstw-z][abceghj-nprstw-z] ?\d{2} ?\d{2} ?\d{2} ?[a-d]"
     ),  # United Kingdom
-    _id(r"\d{3}[- ]\d{3}[- ]\d{3}", "ca.sin"),
-    _id(r"\d{2} ?\d{3} ?\d{3} ?\d{3}", "de.idnr"),
-    _id(r"[123478] ?\d{2} ?[0-9]{2} ?(?:\d{2}|2[ab]) ?\d{3} ?\d{3} ?\d{2}", "fr.nir"),
-    _id(r"[a-z]{6}\d{2}[a-ehlmprst]\d{2}[a-z]\d{3}[a-z]", "it.codicefiscale"),
-    _id(r"\d{8}-?[a-z]", "es.dni"),
-    _id(r"[xyz]-?\d{7}-?[a-z]", "es.nie"),
-    _id(r"\d{2}\.\d{2}\.\d{2}[- ]\d{3}\.\d{2}|\d{11}", "be.nn"),
-    _id(r"756\.?\d{4}\.?\d{4}\.?\d{2}", "ch.ssn"),
-    _id(r"(?:\d{2})?\d{6}[-+]\d{4}", "se.personnummer"),
-    _id(r"\d{6}-\d{4}", "dk.cpr"),
-    _id(r"\d{6} ?\d{5}", "no.fodselsnummer"),
-    _id(r"\d{6}[-+a]\d{3}[0-9a-y]", "fi.hetu"),
-    _id(r"\d{11}", "pl.pesel"),
-    _id(r"\d{3}\.\d{3}\.\d{3}-\d{2}|\d{11}", "br.cpf"),
-    _id(r"[a-z]{4}\d{6}[hm][a-z]{5}[0-9a-z]\d", "mx.curp"),
-    _id(r"(?!20\d\d(?:[ -](?:19|20)\d\d){2})[2-9]\d{3}[ -]\d{4}[ -]\d{4}", "in_.aadhaar"),  # no three years
-    _id(r"\d{17}[0-9x]", "cn.ric"),
-    _id(r"\d{6}-\d{7}", "kr.rrn"),
-    _id(r"\d{13}", "za.idnr"),
+    _national_id(r"\d{3}[- ]\d{3}[- ]\d{3}", "ca.sin"),
+    _national_id(r"\d{2} ?\d{3} ?\d{3} ?\d{3}", "de.idnr"),
+    _national_id(r"[123478] ?\d{2} ?[0-9]{2} ?(?:\d{2}|2[ab]) ?\d{3} ?\d{3} ?\d{2}", "fr.nir"),
+    _national_id(r"[a-z]{6}\d{2}[a-ehlmprst]\d{2}[a-z]\d{3}[a-z]", "it.codicefiscale"),
+    _national_id(r"\d{8}-?[a-z]", "es.dni"),
+    _national_id(r"[xyz]-?\d{7}-?[a-z]", "es.nie"),
+    _national_id(r"\d{2}\.\d{2}\.\d{2}[- ]\d{3}\.\d{2}|\d{11}", "be.nn"),
+    _national_id(r"756\.?\d{4}\.?\d{4}\.?\d{2}", "ch.ssn"),
+    _national_id(r"(?:\d{2})?\d{6}[-+]\d{4}", "se.personnummer"),
+    _national_id(r"\d{6}-\d{4}", "dk.cpr"),
+    _national_id(r"\d{6} ?\d{5}", "no.fodselsnummer"),
+    _national_id(r"\d{6}[-+a]\d{3}[0-9a-y]", "fi.hetu"),
+    _national_id(r"\d{11}", "pl.pesel"),
+    _national_id(r"\d{3}\.\d{3}\.\d{3}-\d{2}|\d{11}", "br.cpf"),
+    _national_id(r"[a-z]{4}\d{6}[hm][a-z]{5}[0-9a-z]\d", "mx.curp"),
+    _national_id(
+        r"(?!20\d\d(?:[ -](?:19|20)\d\d){2})[2-9]\d{3}[ -]\d{4}[ -]\d{4}", "in_.aadhaar"
+    ),  # no three years
+    _national_id(r"\d{17}[0-9x]", "cn.ric"),
+    _national_id(r"\d{6}-\d{7}", "kr.rrn"),
+    _national_id(r"\d{13}", "za.idnr"),
 )
 
 
 def _national_ids(text: str, _: Sequence[str]) -> Spans:
     for one in _NATIONAL_IDS:
-        yield from one.spans(text)
+        yield from one.find_spans(text)
 
 
 _FINDERS: dict[str, Callable[[str, Sequence[str]], Spans]] = {
-    "url-credentials": _logins,
-    "email": _emails,
-    "iban": _accounts,
-    "card": _cards,
+    "url-credentials": _find_logins,
+    "email": _find_emails,
+    "iban": _find_accounts,
+    "card": _find_cards,
     "national-id": _national_ids,
-    "ip-address": _addresses,
-    "phone": _phones,
+    "ip-address": _find_addresses,
+    "phone": _find_phones,
 }
 
 
 # -- libraries -----------------------------------------------------------------------------------------------
 
 
-def _valid(module: str, text: str) -> bool:
+def _is_valid(module: str, text: str) -> bool:
     """Whether a module of python-stdnum takes the text for what it is about."""
-    check = _stdnum(module).is_valid
+    check = _import_stdnum(module).is_valid
     try:
         return bool(check(text))
     except Exception:  # noqa: BLE001 (a check that stumbles, over a place that it does not know, has not passed)
@@ -256,16 +258,16 @@ def _valid(module: str, text: str) -> bool:
 
 
 @functools.cache
-def _stdnum(module: str) -> Any:
-    return _library(f"stdnum.{module}")
+def _import_stdnum(module: str) -> Any:
+    return _import_library(f"stdnum.{module}")
 
 
 @functools.cache
-def _phonenumbers() -> Any:
-    return _library("phonenumbers")
+def _import_phonenumbers() -> Any:
+    return _import_library("phonenumbers")
 
 
-def _library(name: str) -> Any:
+def _import_library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:

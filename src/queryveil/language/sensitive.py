@@ -11,7 +11,7 @@ _LONGEST = 3
 """Words of the longest phrase of the lists."""
 
 
-def matters(text: str) -> tuple[str, ...]:
+def sensitive_topics(text: str) -> tuple[str, ...]:
     """The sensitive matters that a text names, in the order of the lists.
 
     >>> matters("breast cancer treatment")
@@ -23,9 +23,9 @@ def matters(text: str) -> tuple[str, ...]:
         for length in range(1, _LONGEST + 1)
         for start in range(len(words) - length + 1)
     }
-    return tuple(name for name, listed in _lists().items() if not listed.isdisjoint(phrases))
+    return tuple(name for name, listed in _load_lists().items() if not listed.isdisjoint(phrases))
 
 
 @cache
-def _lists() -> dict[str, frozenset[str]]:
+def _load_lists() -> dict[str, frozenset[str]]:
     return {name: frozenset(listed) for name, listed in word_lists("sensitive").items()}

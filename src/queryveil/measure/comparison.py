@@ -20,13 +20,13 @@ LIST_PARTS = {
 """What is said beside a measure of lists."""
 
 
-def agreement(name: str, released: Lists, original: Lists, among: Lists) -> dict[str, float | None]:
+def list_agreement(name: str, released: Lists, original: Lists, among: Lists) -> dict[str, float | None]:
     """Figures of a measure of lists: against those of the log, and those of its released queries."""
     by_log, inside = ({query: set(listed) for query, listed in lists.items()} for lists in (original, among))
     return {
         name: mean_overlap(released, by_log),
         f"{name}/among-released": mean_overlap(released, inside),
-        f"{name}/answered": answered(released, by_log),
+        f"{name}/answered": answered_share(released, by_log),
     }
 
 
@@ -43,26 +43,26 @@ def mean_overlap(released: Mapping[str, Sequence[str]], original: Mapping[str, S
     return sum(shares) / len(shares) if shares else None
 
 
-def answered(released: Mapping[str, Sequence[str]], original: Mapping[str, Set[str]]) -> float | None:
+def answered_share(released: Mapping[str, Sequence[str]], original: Mapping[str, Set[str]]) -> float | None:
     """Of the queries for which the original lists something, the share for which the release does."""
     asked = [query for query, listed in original.items() if listed]
     return sum(bool(released.get(query)) for query in asked) / len(asked) if asked else None
 
 
-def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
+def spearman_correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Spearman's rank correlation, ties at their mean rank; None below two items or if all of one side tie.
 
     scipy.stats has it too, but takes a second to import.
     """
     if len(first) < 2:
         return None
-    one, other = _ranks(first), _ranks(second)
+    one, other = _mean_ranks(first), _mean_ranks(second)
     one, other = one - one.mean(), other - other.mean()
     scale = float(np.sqrt((one @ one) * (other @ other)))
     return float(one @ other) / scale if scale else None
 
 
-def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+def _mean_ranks(values: Sequence[float]) -> NDArray[np.float64]:
     _, place, times = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     ends = np.cumsum(times)
     mean: NDArray[np.float64] = (ends - (times - 1) / 2)[place]

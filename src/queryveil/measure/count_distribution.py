@@ -49,8 +49,8 @@ class CountDistribution(OfItems):
     topped: ClassVar[bool] = False
 
     def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:
-        ours = count_distribution(original.histogram(kind, release.unit), self.most)
-        theirs = count_distribution(release.histogram(kind), self.most)
+        ours = count_distribution(original.histogram(kind, release.unit), self.list_length)
+        theirs = count_distribution(release.histogram(kind), self.list_length)
         found: dict[str, float | None] = {}
         for start in sorted(ours.keys() | theirs.keys()):
             found[f"{_BIN}{start}/original"] = ours.get(start, 0)

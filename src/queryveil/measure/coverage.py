@@ -10,12 +10,12 @@ from queryveil.measure.measure import HIGHER, LOWER, OfItems, Original, Released
 from queryveil.privacy.declarations import USERS
 
 
-def missing(original: Histogram, released: Histogram, most: int) -> int:
+def missing_top_items(original: Histogram, released: Histogram, most: int) -> int:
     """How many of the original's most frequent items the release lacks."""
     return int((~original.top(most).found_in(released)).sum())
 
 
-def coverage(original: Histogram, released: Histogram, most: int) -> float | None:
+def covered_share(original: Histogram, released: Histogram, most: int) -> float | None:
     """The share of the original's most frequent items that the release has; None if there is no item."""
     top = original.top(most)
     return float(top.found_in(released).mean()) if len(top) else None
@@ -36,8 +36,8 @@ class Coverage(OfItems):
     defaults: ClassVar[tuple[float, ...]] = (100,)
 
     def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:
-        top = original.histogram(kind, USERS, self.most)
-        return {"": coverage(top, release.histogram(kind), self.most)}
+        top = original.histogram(kind, USERS, self.list_length)
+        return {"": covered_share(top, release.histogram(kind), self.list_length)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,5 +51,5 @@ class Missing(OfItems):
     defaults: ClassVar[tuple[float, ...]] = (100,)
 
     def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:
-        top = original.histogram(kind, USERS, self.most)
-        return {"": missing(top, release.histogram(kind), self.most)}
+        top = original.histogram(kind, USERS, self.list_length)
+        return {"": missing_top_items(top, release.histogram(kind), self.list_length)}

@@ -46,7 +46,7 @@ class DocumentFrequencies:
     words: Histogram
     source: str
 
-    def of(self, keywords: Histogram) -> npt.NDArray[np.int64]:
+    def frequencies_of(self, keywords: Histogram) -> npt.NDArray[np.int64]:
         """For each keyword its document frequency; 1 where it is not known."""
         return np.maximum(keywords.counts_in(self.words), 1)
 
@@ -70,7 +70,7 @@ class DocumentFrequencies:
         file = Path(path)
         try:
             about = file.stat()
-            return _loaded(file, about.st_mtime_ns, about.st_size)
+            return _load_frequencies(file, about.st_mtime_ns, about.st_size)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(
                 f"the document frequencies in '{file}' cannot be read ({type(error).__name__})", _HINT
@@ -80,11 +80,11 @@ class DocumentFrequencies:
 
 
 @functools.lru_cache(maxsize=4)
-def _loaded(file: Path, changed: int, size: int) -> DocumentFrequencies:
+def _load_frequencies(file: Path, changed: int, size: int) -> DocumentFrequencies:
     """Read once for several releases and measures; a file that changed is read again."""
-    with _opened(file) as lines:
-        kind, entries = _entries(lines, file)
-        found, reasons = _accepted(entries)
+    with _open_file(file) as lines:
+        kind, entries = _read_entries(lines, file)
+        found, reasons = _validate_entries(entries)
     rejected = sum(reasons.values())
     if not found or rejected > len(found):
         why = (
@@ -97,11 +97,11 @@ def _loaded(file: Path, changed: int, size: int) -> DocumentFrequencies:
     return DocumentFrequencies.of_table(table, source)
 
 
-def _opened(file: Path) -> IO[str]:
+def _open_file(file: Path) -> IO[str]:
     return gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
 
 
-def _accepted(entries: Iterable[Entry]) -> tuple[dict[str, int], Counter[str]]:
+def _validate_entries(entries: Iterable[Entry]) -> tuple[dict[str, int], Counter[str]]:
     """Document frequencies by keyword, and why entries were rejected.
 
     Spellings that are one keyword are added up: that is what their posting lists take together.
@@ -109,8 +109,8 @@ def _accepted(entries: Iterable[Entry]) -> tuple[dict[str, int], Counter[str]]:
     found: dict[str, int] = {}
     reasons: Counter[str] = Counter()
     for term, number in entries:
-        df = _number(number)
-        word = _keyword(term)
+        df = _parse_number(number)
+        word = _parse_keyword(term)
         if df is None:
             reasons["without a whole number from 1"] += 1
         elif word is None:
@@ -120,7 +120,7 @@ def _accepted(entries: Iterable[Entry]) -> tuple[dict[str, int], Counter[str]]:
     return found, reasons
 
 
-def _number(value: object) -> int | None:
+def _parse_number(value: object) -> int | None:
     if isinstance(value, str):
         # Some of what strip() takes off, int() does not pass over.
         digits = value.strip()
@@ -131,7 +131,7 @@ def _number(value: object) -> int | None:
     return value if fits else None  # type: ignore[return-value] # an int by the line above
 
 
-def _keyword(term: object) -> str | None:
+def _parse_keyword(term: object) -> str | None:
     if not isinstance(term, str):
         return None
     if term.isascii() and term.isalnum() and term.islower():
@@ -143,7 +143,7 @@ def _keyword(term: object) -> str | None:
 # -- formats -------------------------------------------------------------------------------------------------
 
 
-def _entries(lines: IO[str], file: Path) -> tuple[str, Iterator[Entry]]:
+def _read_entries(lines: IO[str], file: Path) -> tuple[str, Iterator[Entry]]:
     """What kind of file it is, and its entries."""
     start = lines.read(4096)
     if "\0" in start:
@@ -196,15 +196,15 @@ def _of_rows(lines: Iterable[str], delimiter: str) -> Iterator[Entry]:
 def _of_json(document: Any, file: Path) -> tuple[str, Iterator[Entry]]:
     if isinstance(document, dict):
         if vectors := _term_vectors(document):
-            return "OpenSearch term vectors", iter(_largest(vectors).items())
+            return "OpenSearch term vectors", iter(_merge_duplicates(vectors).items())
         if isinstance(aggregations := document.get("aggregations", document.get("aggs")), dict):
-            return "OpenSearch terms aggregation", _buckets(aggregations)
+            return "OpenSearch terms aggregation", _read_buckets(aggregations)
         if isinstance(fields := document.get("terms"), dict):
             return "Solr terms", (one for field in fields.values() for one in _named_list(field))
         if isinstance(fields := document.get("fields"), dict):
             tops = (one.get("topTerms") for one in fields.values() if isinstance(one, dict))
             return "Solr Luke", (one for top in tops for one in _named_list(top))
-        if document and all(_number(value) is not None for value in document.values()):
+        if document and all(_parse_number(value) is not None for value in document.values()):
             return "JSON", iter(document.items())
     raise InputError(f"'{file}' is JSON, but not a known term export", _HINT)
 
@@ -221,18 +221,18 @@ def _term_vectors(document: dict[str, Any]) -> list[Entry]:
     return found
 
 
-def _largest(entries: Iterable[Entry]) -> dict[object, object]:
+def _merge_duplicates(entries: Iterable[Entry]) -> dict[object, object]:
     """Several documents name the same term with the same number: once is enough."""
     found: dict[object, object] = {}
     for term, number in entries:
-        df = _number(number)
-        before = _number(found.get(term))
+        df = _parse_number(number)
+        before = _parse_number(found.get(term))
         if term not in found or (df is not None and (before is None or df > before)):
             found[term] = number
     return found
 
 
-def _buckets(aggregations: dict[str, Any]) -> Iterator[Entry]:
+def _read_buckets(aggregations: dict[str, Any]) -> Iterator[Entry]:
     for one in aggregations.values():
         buckets = one.get("buckets") if isinstance(one, dict) else None
         for bucket in buckets if isinstance(buckets, list) else ():

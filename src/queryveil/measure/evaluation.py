@@ -12,9 +12,9 @@ from queryveil.display.cards import Card, CardTable, counted, number, percent
 from queryveil.errors import InputError, Message, UsageError, argument, instead
 from queryveil.measure import MEASURES, origin
 from queryveil.measure.graph import missing_table
-from queryveil.measure.keyword_generation import domains
+from queryveil.measure.keyword_generation import parse_domains
 from queryveil.measure.measure import Figure, Measure, OfItems, Original, Released
-from queryveil.measure.pattern_ranking import ends
+from queryveil.measure.pattern_ranking import split_pattern
 from queryveil.parameters import parameters
 from queryveil.privacy.declarations import LABELS
 from queryveil.reading.log import SearchLog, as_log
@@ -130,7 +130,7 @@ def evaluate(
     if isinstance(releases, (Release, str, Path)):
         return evaluate(log, [releases], metrics, seeds=seeds, pattern=pattern, top=top, **options)[0]
     chosen = measures(metrics, seeds=seeds, pattern=pattern, top=top, **options)
-    sides = _comparable([Released.of(release) for release in releases])
+    sides = _align_item_kinds([Released.from_release(release) for release in releases])
     left_out: dict[str, str] = {}
     if metrics is None:
         used = {measure.name for measure in chosen}
@@ -141,11 +141,13 @@ def evaluate(
         }
     original = Original(as_log(log))
     if metrics is not None:
-        _refuse(chosen, original, sides)
-    return [_evaluation(original.beside(release), release, chosen, left_out) for release in sides]
+        _check_requirements(chosen, original, sides)
+    return [
+        _evaluate_release(original.match_grouping(release), release, chosen, left_out) for release in sides
+    ]
 
 
-def _comparable(sides: list[Released]) -> list[Released]:
+def _align_item_kinds(sides: list[Released]) -> list[Released]:
     """One main kind of item for all, or a kind in every name: no figure may stand beside one of other items."""
     counting = [side for side in sides if side.kinds]
     shared = [
@@ -169,16 +171,16 @@ def measures(
     """The measures that these names stand for; without names, all for which everything needed is given."""
     given: dict[str, Any] = {}
     if seeds is not None:
-        given["seeds"] = domains(seeds)
+        given["seeds"] = parse_domains(seeds)
     if pattern is not None:
-        ends(pattern)
+        split_pattern(pattern)
         given["pattern"] = pattern
-    given |= _declared(options)
+    given |= _declared_options(options)
     if isinstance(metrics, str):
         metrics = [metrics]
     elif metrics is None:
         metrics = [name for name, cls in MEASURES.items() if cls.option is None or cls.option in given]
-    chosen = [one for name in metrics for one in _named(name, given, top)]
+    chosen = [one for name in metrics for one in _measures_by_name(name, given, top)]
     used = {one.name for measure in chosen for one in parameters(type(measure))}
     for name, value in options.items():
         if value is not None and name not in used:
@@ -189,7 +191,7 @@ def measures(
     return chosen
 
 
-def _declared(options: dict[str, Any]) -> dict[str, Any]:
+def _declared_options(options: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, each of them one that some measure declares."""
     known = {one.name for cls in MEASURES.values() for one in parameters(cls)}
     for name in options:
@@ -203,42 +205,42 @@ _CONCEPTS = "drawn concepts are read as words, without their senses, and counted
 _INSTALL = "install queryveil[language]"
 
 
-def _refuse(chosen: list[Measure], original: Original, releases: list[Released]) -> None:
+def _check_requirements(chosen: list[Measure], original: Original, releases: list[Released]) -> None:
     """What a release lacks is said before anything is counted."""
     for measure in chosen:
         for release in releases:
-            lacking = measure.lacks(release)
+            lacking = measure.missing_table(release)
             if lacking is not None:
                 raise missing_table(lacking, f"in '{release.name}'", measure.name)
-            unmet = measure.unmet(original, release)
+            unmet = measure.unmet_requirement(original, release)
             if unmet is not None:
                 raise InputError(
                     f"{measure.name} cannot be measured on '{release.name}': {unmet[0]}", unmet[1]
                 )
-            if measure.uninstalled:
+            if measure.is_uninstalled:
                 raise UsageError(f"measure '{measure.name}' needs the package {measure.package}", _INSTALL)
 
 
-def _evaluation(
+def _evaluate_release(
     original: Original, release: Released, chosen: list[Measure], left_out: dict[str, str]
 ) -> Evaluation:
     figures: dict[str, Figure] = {}
     notes: dict[str, str] = {}
-    warnings = origin.check(original, release)
+    warnings = origin.check_origin(original, release)
     for measure in chosen:
-        lacking = measure.lacks(release)
+        lacking = measure.missing_table(release)
         if lacking is not None:
             left_out = left_out | {measure.name: Message(f"the release has no table of {lacking}")}
             continue
-        unmet = measure.unmet(original, release)
+        unmet = measure.unmet_requirement(original, release)
         if unmet is not None:
             left_out = left_out | {measure.name: Message(f"{unmet[0]}; {unmet[1]}")}
             continue
-        if measure.uninstalled:
+        if measure.is_uninstalled:
             left_out = left_out | {measure.name: Message(f"needs the package {measure.package}; {_INSTALL}")}
             continue
         for name, value in measure.figures(original, release).items():
-            stated = measure.stated(name)
+            stated = measure.describe_figure(name)
             figures[name] = Figure(stated.unit, stated.direction, stated.help, value)
         if release.texts == LABELS and (isinstance(measure, OfItems) or measure.table is not None):
             notes["concepts"] = _CONCEPTS
@@ -254,7 +256,7 @@ def _evaluation(
     return Evaluation(release.name, figures, left_out, notes, release.main if counted else None, warnings)
 
 
-def _named(name: str | Measure, given: dict[str, Any], top: int | None) -> list[Measure]:
+def _measures_by_name(name: str | Measure, given: dict[str, Any], top: int | None) -> list[Measure]:
     """The measures that a name stands for: one, or one for each default of what follows the @."""
     if isinstance(name, Measure):
         return [name]
@@ -270,9 +272,9 @@ def _named(name: str | Measure, given: dict[str, Any], top: int | None) -> list[
             at = float(number)
         except ValueError:
             raise UsageError(
-                f"what follows the @ of '{word}' is not a number", f"write it like {_example(cls)}"
+                f"what follows the @ of '{word}' is not a number", f"write it like {_example_name(cls)}"
             ) from None
-    return _values(cls, at, given, top)
+    return _measures_at(cls, at, given, top)
 
 
 _EXAMPLES = {
@@ -281,7 +283,9 @@ _EXAMPLES = {
 }
 
 
-def _values(cls: type[Measure], at: float | None, given: dict[str, Any], top: int | None) -> list[Measure]:
+def _measures_at(
+    cls: type[Measure], at: float | None, given: dict[str, Any], top: int | None
+) -> list[Measure]:
     own = {one.name: given[one.name] for one in parameters(cls) if one.name in given}
     if cls.option is not None:
         own[cls.option] = given[cls.option]
@@ -292,5 +296,5 @@ def _values(cls: type[Measure], at: float | None, given: dict[str, Any], top: in
     return [cls(at=default, **own) for default in cls.defaults]
 
 
-def _example(cls: type[Measure]) -> str:
+def _example_name(cls: type[Measure]) -> str:
     return str(cls()) if cls.defaults else cls.name

@@ -58,7 +58,9 @@ class Graph:
         for name, kind in TABLES.items():
             table = getattr(self, name)
             if table is not None:
-                object.__setattr__(self, name, _standard(table, name, item_kinds.kind(kind).columns))
+                object.__setattr__(
+                    self, name, _to_standard_schema(table, name, item_kinds.kind(kind).columns)
+                )
 
     @classmethod
     def of_log(cls, log: SearchLog) -> Graph:
@@ -95,7 +97,7 @@ class Graph:
             raise missing_table(name)
         return found
 
-    def positive(self, name: str, at_least: int = 1) -> pa.Table:
+    def positive_counts(self, name: str, at_least: int = 1) -> pa.Table:
         """The rows of a table that count: those with at least so many, and never less than one."""
         table = self.table(name)
         return table.filter(pc.greater_equal(table["count"], max(1, at_least))).combine_chunks()
@@ -141,7 +143,7 @@ def item_tables(release: Release) -> dict[str, pa.Table]:
     return found
 
 
-def _standard(table: pa.Table, name: str, columns: tuple[str, ...]) -> pa.Table:
+def _to_standard_schema(table: pa.Table, name: str, columns: tuple[str, ...]) -> pa.Table:
     """The one schema and order, whichever engine counted."""
     lost = [column for column in (*columns, "count") if column not in table.column_names]
     if lost:

@@ -62,7 +62,7 @@ class Histogram:
         """The most frequent items only; the total stays that of all."""
         return Histogram(self.items.slice(0, most), self.counts[:most], self.total)
 
-    def kept(self, which: Mask) -> Histogram:
+    def select(self, which: Mask) -> Histogram:
         """Some of the items only; the total stays that of all."""
         return Histogram(self.items.filter(pa.array(which)), self.counts[which], self.total)
 

@@ -30,7 +30,7 @@ class Wrong:
         return self.lost + self.published
 
 
-def inaccuracy(original: Histogram, released: Histogram, threshold: float, slack: float) -> Wrong:
+def measure_inaccuracy(original: Histogram, released: Histogram, threshold: float, slack: float) -> Wrong:
     """Compare what was published with the original's counts of different users; both inequalities are strict."""
     there = original.found_in(released)
     very_frequent, very_infrequent = original.counts > threshold + slack, original.counts < threshold - slack
@@ -64,7 +64,7 @@ class Inaccuracy(OfItems):
         default=None,
     )
 
-    def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
+    def unmet_requirement(self, original: Original, release: Released) -> tuple[str, str] | None:
         if all(self._threshold(release, kind) is None for kind in release.kinds):
             return (
                 "the release states no threshold in users",
@@ -77,7 +77,7 @@ class Inaccuracy(OfItems):
         if threshold is None:
             return {}
         slack = self.at or 0
-        found = inaccuracy(original.histogram(kind, USERS), release.histogram(kind), threshold, slack)
+        found = measure_inaccuracy(original.histogram(kind, USERS), release.histogram(kind), threshold, slack)
         figures = {"": found.items, "lost": found.lost, "published": found.published, "threshold": threshold}
         return dict(figures)
 

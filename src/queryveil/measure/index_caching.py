@@ -55,13 +55,13 @@ class Index:
     default_memory: int
 
     @classmethod
-    def of(cls, original: Histogram, frequencies: DocumentFrequencies) -> Index:
+    def from_log(cls, original: Histogram, frequencies: DocumentFrequencies) -> Index:
         unknown = int((~original.found_in(frequencies.words)).sum())
         postings = int(np.minimum(frequencies.words.counts, LONGEST_LIST).sum()) + unknown
         memory = min(LARGEST_MEMORY, int(SHARE_OF_INDEX * POSTING_BYTES * postings))
-        return cls(original, frequencies, frequencies.of(original), postings, memory)
+        return cls(original, frequencies, frequencies.frequencies_of(original), postings, memory)
 
-    def cached(self, keywords: Histogram, memory: int | None = None) -> Cache:
+    def simulate_cache(self, keywords: Histogram, memory: int | None = None) -> Cache:
         """Choose lists by these keywords' frequencies, and meet them with the log's own."""
         # The log's keywords are looked up in the release, which is the smaller one, and not the other way round.
         place = self.original.places_in(keywords)
@@ -69,17 +69,17 @@ class Index:
         df, met = np.zeros((2, len(keywords)), dtype=np.int64)
         df[place[known]], met[place[known]] = self.documents[known], self.original.counts[known]
         if (unknown := df == 0).any():
-            df[unknown] = self.frequencies.of(keywords.kept(unknown))
+            df[unknown] = self.frequencies.frequencies_of(keywords.select(unknown))
         # Stable: keywords of one score stay in the order of the histogram, by count and then by text.
         order = np.argsort(-(keywords.counts / df), kind="stable")
         costs = POSTING_BYTES * np.minimum(df, LONGEST_LIST)
         able = order[keywords.counts[order] > 0]
-        chosen, taken = packed(costs, able, self.default_memory if memory is None else memory)
+        chosen, taken = pack_lists(costs, able, self.default_memory if memory is None else memory)
         probability = int(met[chosen].sum()) / self.original.total if self.original.total else None
         return Cache(probability, int(chosen.sum()), taken)
 
 
-def packed(
+def pack_lists(
     costs: npt.NDArray[np.int64], order: npt.NDArray[np.int64], memory: int
 ) -> tuple[npt.NDArray[np.bool_], int]:
     """In this order everything that still fits, and the bytes that it takes."""
@@ -143,7 +143,7 @@ class IndexCaching(Measure):
         if self.memory is not None:
             memory_size(self.memory)
 
-    def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
+    def unmet_requirement(self, original: Original, release: Released) -> tuple[str, str] | None:
         if self.df is None and "url" not in original.log.columns:
             return "the log has no clicks to count documents by", f"name a file with {argument('df')}"
         return None
@@ -156,8 +156,10 @@ class IndexCaching(Measure):
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
         index = self._index(original)
         memory = None if self.memory is None else memory_size(self.memory)
-        ours = original.once(("cache", self.df, memory), lambda: index.cached(index.original, memory))
-        theirs = index.cached(release.histogram("keywords"), memory)
+        ours = original.compute_once(
+            ("cache", self.df, memory), lambda: index.simulate_cache(index.original, memory)
+        )
+        theirs = index.simulate_cache(release.histogram("keywords"), memory)
         return {
             str(self): theirs.hit_probability,
             f"{self}/original": ours.hit_probability,
@@ -170,6 +172,6 @@ class IndexCaching(Measure):
             known = (
                 DocumentFrequencies.of_log(log) if self.df is None else DocumentFrequencies.of_file(self.df)
             )
-            return Index.of(original.histogram("keywords", OCCURRENCES), known)
+            return Index.from_log(original.histogram("keywords", OCCURRENCES), known)
 
-        return original.once(("index", self.df), made)
+        return original.compute_once(("index", self.df), made)

@@ -145,17 +145,17 @@ def inspect(log: SearchLog | Any) -> Inspection:
     """
     log = as_log(log)
     with log.unchanged():
-        return _inspected(log)
+        return _inspect_log(log)
 
 
-def _inspected(log: SearchLog) -> Inspection:
-    figures = _figures(log)
-    uniqueness, intervals = _uniqueness(log)
+def _inspect_log(log: SearchLog) -> Inspection:
+    figures = _basic_figures(log)
+    uniqueness, intervals = _measure_uniqueness(log)
     staged = log.staged
     span = None
     if figures.get("first") is not None:
         span = {"first": figures["first"].isoformat(), "last": figures["last"].isoformat()}
-    events = _events(log)
+    events = _count_events(log)
     searches, orphans = (staged.searches, staged.orphan_clicks) if staged else (None, None)
     return Inspection(
         rows=figures["rows"],
@@ -173,10 +173,12 @@ def _inspected(log: SearchLog) -> Inspection:
         clicks=figures["clicks"],
         orphan_clicks=figures["orphans"] if orphans is None else orphans,
         clicks_without_user=staged.reasons.get(CLICK_WITHOUT_USER, 0) if staged else 0,
-        items={kind.name: _per_kind(log, kind) for kind in item_kinds.KINDS.values() if _possible(log, kind)},
+        items={
+            kind.name: _per_kind(log, kind) for kind in item_kinds.KINDS.values() if _is_countable(log, kind)
+        },
         uniqueness=uniqueness,
         intervals=intervals,
-        exposure=_exposure(log) if spotting.installed() else None,
+        exposure=_measure_exposure(log) if spotting.is_installed() else None,
         format=staged.format if staged else None,
         skipped=dict(staged.skipped) if staged else {},
         columns=dict(staged.mapping) if staged else {},
@@ -185,12 +187,12 @@ def _inspected(log: SearchLog) -> Inspection:
     )
 
 
-def _row(log: SearchLog, table: ir.Table) -> dict[str, Any]:
+def _aggregate_row(log: SearchLog, table: ir.Table) -> dict[str, Any]:
     found: dict[str, Any] = log.engine.arrow(table).to_pylist()[0]
     return found
 
 
-def _figures(log: SearchLog) -> dict[str, Any]:
+def _basic_figures(log: SearchLog) -> dict[str, Any]:
     rows = log.table
     empty = rows["query"] == ""
     wanted: dict[str, Any] = {"rows": rows.count(), "empty": empty.sum()}
@@ -199,33 +201,33 @@ def _figures(log: SearchLog) -> dict[str, Any]:
         wanted |= {"clicks": clicked.sum(), "orphans": (clicked & empty).sum()}
     if "time" in log.columns:
         wanted |= {"first": rows["time"].min(), "last": rows["time"].max()}
-    found = _row(log, rows.aggregate(**wanted))
+    found = _aggregate_row(log, rows.aggregate(**wanted))
     for name in ("rows", "empty", "clicks", "orphans"):
         found[name] = int(found.get(name) or 0)
     return found
 
 
-def _events(log: SearchLog) -> int:
+def _count_events(log: SearchLog) -> int:
     keys = [column for column in ("user", "time", "query") if column in log.columns]
     events = log.queries.select(*keys)
     if "time" in keys:
         events = events.distinct()
-    return int(_row(log, events.aggregate(n=events.count()))["n"])
+    return int(_aggregate_row(log, events.aggregate(n=events.count()))["n"])
 
 
-def _possible(log: SearchLog, kind: item_kinds.ItemKind) -> bool:
+def _is_countable(log: SearchLog, kind: item_kinds.ItemKind) -> bool:
     """Sets are left out: there are many times more of them than rows, and a glance must not take so long."""
-    return not kind.is_set and all(column in log.columns for column in _needs(kind))
+    return not kind.is_set and all(column in log.columns for column in _required_columns(kind))
 
 
-def _needs(kind: item_kinds.ItemKind) -> tuple[str, ...]:
+def _required_columns(kind: item_kinds.ItemKind) -> tuple[str, ...]:
     return {"query-pairs": ("time",), "clicks": ("url",)}.get(kind.name, ())
 
 
 def _per_kind(log: SearchLog, kind: item_kinds.ItemKind) -> dict[str, float]:
     pairs = kind.occurrences(log).select("user", *kind.columns).distinct()
     per_item = pairs.group_by(list(kind.columns)).aggregate(users=pairs.count())
-    found = _row(
+    found = _aggregate_row(
         log,
         per_item.aggregate(
             distinct=per_item.count(), pairs=per_item["users"].sum(), single=(per_item["users"] == 1).sum()
@@ -239,7 +241,7 @@ def _per_kind(log: SearchLog, kind: item_kinds.ItemKind) -> dict[str, float]:
     }
 
 
-def _uniqueness(log: SearchLog) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+def _measure_uniqueness(log: SearchLog) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
     """The share of users whom nobody shares r queries with, the r drawn at random from the user's own."""
     keep = log.engine.keep
     pairs = keep(log.queries.select("user", "query").distinct())
@@ -248,18 +250,18 @@ def _uniqueness(log: SearchLog) -> tuple[dict[str, float], dict[str, tuple[float
     intervals: dict[str, tuple[float, float]] = {}
     alone = pairs.join(popularity, "query")
     by_user = alone.group_by("user").aggregate(share=(alone["users"] == 1).cast("float64").mean())
-    exact = _row(log, by_user.aggregate(share=by_user["share"].mean(), users=by_user.count()))
+    exact = _aggregate_row(log, by_user.aggregate(share=by_user["share"].mean(), users=by_user.count()))
     if not exact["users"]:
         return {str(known): 0.0 for known in _KNOWN}, {}
     shares["1"] = round(float(exact["share"]), 6)
     for known in _KNOWN[1:]:
-        unique, sampled = _sampled(log, pairs, popularity, known)
+        unique, sampled = _sample_uniqueness(log, pairs, popularity, known)
         shares[str(known)] = unique / sampled
         intervals[str(known)] = _clopper_pearson(unique, sampled)
     return shares, intervals
 
 
-def _sampled(log: SearchLog, pairs: ir.Table, popularity: ir.Table, known: int) -> tuple[int, int]:
+def _sample_uniqueness(log: SearchLog, pairs: ir.Table, popularity: ir.Table, known: int) -> tuple[int, int]:
     """Of sampled users, how many are unique by `known` of their queries; and how many were sampled."""
     engine = log.engine
     people = pairs.select("user").distinct()
@@ -272,7 +274,7 @@ def _sampled(log: SearchLog, pairs: ir.Table, popularity: ir.Table, known: int) 
     drawn = engine.keep(ranked.filter(ranked["place"] < known).select("user", "query"))
     rare = drawn.join(popularity, "query")
     sizes = engine.keep(rare.group_by("user").aggregate(drawn=rare.count(), rarest=rare["users"].min()))
-    sampled = int(_row(log, sizes.aggregate(n=sizes.count()))["n"])
+    sampled = int(_aggregate_row(log, sizes.aggregate(n=sizes.count()))["n"])
     # Someone with a query of their own is unique; the others are looked up among everybody's queries.
     open_cases = drawn.semi_join(sizes.filter(sizes["rarest"] > 1), "user").rename(known_user="user")
     others = open_cases.join(pairs, "query")
@@ -281,17 +283,17 @@ def _sampled(log: SearchLog, pairs: ir.Table, popularity: ir.Table, known: int) 
     most = shared.group_by("known_user").aggregate(shared=shared["shared"].max())
     matched = most.join(sizes, most["known_user"] == sizes["user"])
     matched = matched.filter(matched["shared"] == matched["drawn"])
-    hidden = int(_row(log, matched.aggregate(n=matched.count()))["n"])
+    hidden = int(_aggregate_row(log, matched.aggregate(n=matched.count()))["n"])
     return sampled - hidden, sampled
 
 
-def _exposure(log: SearchLog) -> dict[str, Any]:
+def _measure_exposure(log: SearchLog) -> dict[str, Any]:
     """What the log's different queries give away, or 200,000 of them, drawn by a hash."""
     rows = log.queries.select("query").distinct()
     drawn = rows.mutate(place=log.engine.fast_hash(rows["query"])).order_by(["place", "query"])
     texts = log.engine.arrow(drawn.limit(_SAMPLED_QUERIES).select("query"))["query"].combine_chunks()
     spotter = spotting.Spotter()
-    masks = spotter.spot(texts.cast("string")).masks()
+    masks = spotter.detect_entities(texts.cast("string")).entity_masks()
     known = spotting.words_known(spotter, texts.cast("string"))
     readable = spotting.is_readable(known)
     shares = {

@@ -60,17 +60,17 @@ def generate_keywords(
 
     `seeds` are domains: a list, a text with commas, or a file. Edges below `min_clicks` clicks are left out.
     """
-    _check(threshold=threshold, leak=leak, floor=floor, min_clicks=min_clicks)
-    absorbing = _seed_urls(graph, domains(seeds))
+    _check_parameters(threshold=threshold, leak=leak, floor=floor, min_clicks=min_clicks)
+    absorbing = _seed_urls(graph, parse_domains(seeds))
     if not len(absorbing):
         raise CannotBeMet(
             "no url of the graph is in the seed domains", f"name other domains with {argument('seeds')}"
         )
-    found = _probabilities(graph, absorbing, leak=leak, floor=floor, min_clicks=min_clicks)
+    found = _absorption_probabilities(graph, absorbing, leak=leak, floor=floor, min_clicks=min_clicks)
     return found.filter(pc.greater(found["probability"], threshold))
 
 
-def _probabilities(
+def _absorption_probabilities(
     graph: Graph,
     absorbing: pa.Array,
     *,
@@ -79,16 +79,16 @@ def _probabilities(
     min_clicks: int = MIN_CLICKS,
 ) -> pa.Table:
     """Every query's probability of being absorbed at these urls: query, probability; likely first."""
-    edges = graph.positive("clicks", min_clicks)
+    edges = graph.positive_counts("clicks", min_clicks)
     queries, urls = (edges[column].combine_chunks().dictionary_encode() for column in ("query", "url"))
-    weights = _matrix(queries, urls, edges["count"].to_numpy())
+    weights = _click_matrix(queries, urls, edges["count"].to_numpy())
     inside = pc.is_in(urls.dictionary, absorbing).to_numpy(zero_copy_only=False)
-    probability = absorbed(weights, inside, leak=leak, floor=floor)
+    probability = absorption_probabilities(weights, inside, leak=leak, floor=floor)
     table = pa.table({"query": queries.dictionary, "probability": probability})
     return table.sort_by([("probability", "descending"), ("query", "ascending")])
 
 
-def _check(*, threshold: float, leak: float, floor: float, min_clicks: int) -> None:
+def _check_parameters(*, threshold: float, leak: float, floor: float, min_clicks: int) -> None:
     for name, value, fits, rule in (
         ("threshold", threshold, 0 <= threshold < 1, "a number from 0 to below 1"),
         ("leak", leak, 0 < leak < 1, "a number above 0 and below 1"),
@@ -102,11 +102,11 @@ def _check(*, threshold: float, leak: float, floor: float, min_clicks: int) -> N
 # -- seeds ---------------------------------------------------------------------------------------------------
 
 
-def domains(seeds: str | Path | Iterable[str]) -> tuple[str, ...]:
+def parse_domains(seeds: str | Path | Iterable[str]) -> tuple[str, ...]:
     """Seed domains from a list, from a text with commas, or from a file of them, one a line."""
     if isinstance(seeds, (str, Path)):
-        seeds = _listed(seeds)
-    given = pc.utf8_lower(hosts(pa.array([seed.strip() for seed in seeds], pa.string()))).to_pylist()
+        seeds = _split_domains(seeds)
+    given = pc.utf8_lower(extract_hosts(pa.array([seed.strip() for seed in seeds], pa.string()))).to_pylist()
     found = tuple(dict.fromkeys(host.strip(".") for host in given if host.strip(".")))
     if not found:
         raise UsageError(
@@ -116,7 +116,7 @@ def domains(seeds: str | Path | Iterable[str]) -> tuple[str, ...]:
     return found
 
 
-def _listed(seeds: str | Path) -> list[str]:
+def _split_domains(seeds: str | Path) -> list[str]:
     text = str(seeds)
     try:
         if isinstance(seeds, Path) or ("," not in text and Path(text).is_file()):
@@ -134,7 +134,7 @@ def _seed_urls(graph: Graph, wanted: Iterable[str]) -> pa.Array:
     """The graph's urls that belong to one of the domains: their host is it, or ends with a dot and it."""
     known = frozenset(wanted)
     urls = graph.table("clicks")["url"].unique()
-    found = pc.utf8_lower(hosts(urls)).dictionary_encode()
+    found = pc.utf8_lower(extract_hosts(urls)).dictionary_encode()
     inside = pa.array([_ends_in(host, known) for host in found.dictionary.to_pylist()], pa.bool_())
     return urls.filter(inside.take(found.indices))
 
@@ -144,7 +144,7 @@ def _ends_in(host: str, known: frozenset[str]) -> bool:
     return any(".".join(labels[start:]) in known for start in range(len(labels)))
 
 
-def hosts(urls: pa.Array) -> pa.Array:
+def extract_hosts(urls: pa.Array) -> pa.Array:
     """The host of each url; the url itself where it has no other part."""
     return pc.struct_field(pc.extract_regex(urls, _HOST), "host")
 
@@ -152,7 +152,9 @@ def hosts(urls: pa.Array) -> pa.Array:
 # -- walk ----------------------------------------------------------------------------------------------------
 
 
-def _matrix(queries: pa.DictionaryArray, urls: pa.DictionaryArray, counts: NDArray[np.int64]) -> sp.csr_array:
+def _click_matrix(
+    queries: pa.DictionaryArray, urls: pa.DictionaryArray, counts: NDArray[np.int64]
+) -> sp.csr_array:
     import scipy.sparse as sp
 
     place = tuple(column.indices.to_numpy(zero_copy_only=False) for column in (queries, urls))
@@ -160,7 +162,7 @@ def _matrix(queries: pa.DictionaryArray, urls: pa.DictionaryArray, counts: NDArr
     return sp.csr_array((counts.astype(np.float64), place), shape=shape)
 
 
-def absorbed(weights: sp.csr_array, absorbing: Mask, *, leak: float, floor: float) -> Floats:
+def absorption_probabilities(weights: sp.csr_array, absorbing: Mask, *, leak: float, floor: float) -> Floats:
     """Each query's probability of being absorbed at the urls marked, given clicks of queries (rows) on urls."""
     walk = _Walk(weights, absorbing, leak, floor)
     of_query = np.zeros(weights.shape[0])
@@ -176,7 +178,7 @@ def absorbed(weights: sp.csr_array, absorbing: Mask, *, leak: float, floor: floa
                 grew, live = number, now
             elif number - grew >= _QUIET:
                 break
-        of_query = walk.jump(of_query)
+        of_query = walk.solve_fixed_point(of_query)
     return of_query
 
 
@@ -194,18 +196,18 @@ class _Walk:
 
     def step(self, of_query: Floats) -> Floats:
         """From the queries to the urls and back, cutting what is below the floor."""
-        return self._floored(self.from_urls @ self._of_urls(of_query))
+        return self._apply_floor(self.from_urls @ self._of_urls(of_query))
 
     def _of_urls(self, of_query: Floats) -> Floats:
-        of_url: Floats = self._floored(self.from_queries @ of_query)
+        of_url: Floats = self._apply_floor(self.from_queries @ of_query)
         of_url[self.absorbing] = 1
         return of_url
 
-    def _floored(self, values: Floats) -> Floats:
+    def _apply_floor(self, values: Floats) -> Floats:
         kept: Floats = np.where(values >= self.floor, values, 0)
         return kept
 
-    def jump(self, of_query: Floats) -> Floats:
+    def solve_fixed_point(self, of_query: Floats) -> Floats:
         """Where steps from here would lead if only the nodes that have a value now could have one."""
         of_url = self._of_urls(of_query)
         live = np.flatnonzero(of_query >= self.floor)
@@ -232,21 +234,21 @@ def _conjugate_gradients(equations: Callable[[Floats], Floats], right: Floats) -
     """
     found = np.zeros_like(right)
     left, direction = right, right
-    length = whole = _inner(right, right)
+    length = whole = _inner_product(right, right)
     for _ in range(_PRODUCTS):
         if length <= _JUMP_PRECISION**2 * whole:
             break
         image = equations(direction)
-        far = length / _inner(direction, image)
+        far = length / _inner_product(direction, image)
         found = found + far * direction
         left = left - far * image
-        shorter = _inner(left, left)
+        shorter = _inner_product(left, left)
         direction = left + shorter / length * direction
         length = shorter
     return found
 
 
-def _inner(first: Floats, second: Floats) -> float:
+def _inner_product(first: Floats, second: Floats) -> float:
     return float(np.einsum("i,i->", first, second))
 
 
@@ -280,8 +282,12 @@ class KeywordGeneration(Measure):
     seeds: tuple[str, ...] = ()
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
-        ours = _above(original.once(("keywords", self.seeds), lambda: self._of_log(original)), self.at)
-        theirs = _above(release.once(("keywords", self.seeds), lambda: self._of_release(release)), self.at)
+        ours = _keywords_above(
+            original.compute_once(("keywords", self.seeds), lambda: self._of_log(original)), self.at
+        )
+        theirs = _keywords_above(
+            release.compute_once(("keywords", self.seeds), lambda: self._of_release(release)), self.at
+        )
         return {
             f"{self}/original": len(ours),
             f"{self}/released": len(theirs),
@@ -295,11 +301,11 @@ class KeywordGeneration(Measure):
             raise CannotBeMet(
                 "no url of the log is in the seed domains", f"name other domains with {argument('seeds')}"
             )
-        return _probabilities(clicks, absorbing)
+        return _absorption_probabilities(clicks, absorbing)
 
     def _of_release(self, release: Released) -> pa.Table:
-        return _probabilities(release.graph, _seed_urls(release.graph, self.seeds))
+        return _absorption_probabilities(release.graph, _seed_urls(release.graph, self.seeds))
 
 
-def _above(keywords: pa.Table, threshold: float | None) -> set[str]:
+def _keywords_above(keywords: pa.Table, threshold: float | None) -> set[str]:
     return set(keywords.filter(pc.greater(keywords["probability"], threshold or 0))["query"].to_pylist())

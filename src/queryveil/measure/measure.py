@@ -22,7 +22,7 @@ from queryveil.language import groups
 from queryveil.measure import graph
 from queryveil.measure.graph import Graph
 from queryveil.measure.histograms import Histogram
-from queryveil.measure.published import Published, published, session_counts
+from queryveil.measure.published import Published, published_items, session_counts
 from queryveil.parameters import validate
 from queryveil.privacy.declarations import GROUPED, OCCURRENCES, SESSIONS, TYPED, USERS
 from queryveil.reading.log import SearchLog
@@ -115,15 +115,15 @@ class Measure(ABC):
         return self.name if self.at is None else f"{self.name}@{self.at:.12g}"
 
     @property
-    def most(self) -> int:
+    def list_length(self) -> int:
         """What follows the @, as a number of items."""
         return int(self.at or 0)
 
-    def lacks(self, release: Released) -> str | None:
+    def missing_table(self, release: Released) -> str | None:
         """The table that this measure needs and the release has not."""
         return self.table if self.table is not None and not release.has(self.table) else None
 
-    def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
+    def unmet_requirement(self, original: Original, release: Released) -> tuple[str, str] | None:
         """Why this measure says nothing of this release, and the way out, if it is not a table that is missing."""
         kind = graph.TABLES.get(self.table, self.table) if self.table is not None else "queries"
         if original.has(kind):
@@ -135,7 +135,7 @@ class Measure(ABC):
         )
 
     @property
-    def uninstalled(self) -> bool:
+    def is_uninstalled(self) -> bool:
         """Whether the package that it needs is not there."""
         return self.package is not None and importlib.util.find_spec(self.package) is None
 
@@ -147,7 +147,7 @@ class Measure(ABC):
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
         """Figures by name: the measure's own text, or that and one of its parts after a slash."""
 
-    def stated(self, figure: str) -> Stated:
+    def describe_figure(self, figure: str) -> Stated:
         """Unit, direction and help of one of the figures."""
         _, *parts = figure.split("/")
         own = Stated(self.unit, self.direction, self.help)
@@ -157,19 +157,19 @@ class Measure(ABC):
 class OfItems(Measure):
     """A measure of every kind of item that a release counts: the main one first, others behind a slash of their own."""
 
-    def lacks(self, release: Released) -> str | None:
+    def missing_table(self, release: Released) -> str | None:
         return None if release.kinds else "items"
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
         found: dict[str, float | None] = {}
         for kind in release.kinds:
             if kind == release.main:
-                found = self._named(original, release, kind, "") | found
+                found = self._name_figures(original, release, kind, "") | found
             elif original.has(kind):
-                found |= self._named(original, release, kind, f"/{kind}")
+                found |= self._name_figures(original, release, kind, f"/{kind}")
         return found
 
-    def _named(
+    def _name_figures(
         self, original: Original, release: Released, kind: str, ending: str
     ) -> dict[str, float | None]:
         found = self.of_kind(original, release, kind)
@@ -186,7 +186,7 @@ class _Side:
 
     _memory: dict[Hashable, Any] = field(default_factory=dict, repr=False, kw_only=True)
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+    def compute_once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, computed the first time only."""
         if key not in self._memory:
             self._memory[key] = make()
@@ -200,11 +200,11 @@ class Original(_Side):
 
     log: SearchLog
 
-    def beside(self, release: Released) -> Original:
+    def match_grouping(self, release: Released) -> Original:
         """What a release is compared with: this log, or this log with its queries grouped as the release has them."""
         if release.texts != GROUPED:
             return self
-        return self.once("grouped", lambda: Original(groups.grouped(self.log)))
+        return self.compute_once("grouped", lambda: Original(groups.group_queries(self.log)))
 
     def counts(self, kind: str, unit: str) -> ir.Table:
         """Items with their count in the whole log, as a table that the engine keeps."""
@@ -213,7 +213,7 @@ class Original(_Side):
             OCCURRENCES: graph.occurrence_counts,
             SESSIONS: session_counts,
         }[unit]
-        return self.once(
+        return self.compute_once(
             ("counts", kind, unit), lambda: self.log.engine.keep(count(self.log, item_kinds.kind(kind)))
         )
 
@@ -223,12 +223,12 @@ class Original(_Side):
 
     def top(self, kind: str, unit: str, most: int) -> pa.Table:
         """The most frequent items; ties go by item."""
-        return self.once(
+        return self.compute_once(
             ("top", kind, unit, most),
-            lambda: self.log.engine.arrow(self._ordered(kind, unit).limit(most)),
+            lambda: self.log.engine.arrow(self._ordered_counts(kind, unit).limit(most)),
         )
 
-    def _ordered(self, kind: str, unit: str) -> ir.Table:
+    def _ordered_counts(self, kind: str, unit: str) -> ir.Table:
         counts = self.counts(kind, unit)
         order = [counts["count"].desc(), *(counts[column] for column in item_kinds.kind(kind).columns)]
         return counts.order_by(order).select(*item_kinds.kind(kind).columns, "count")
@@ -238,11 +238,11 @@ class Original(_Side):
 
         def made() -> Histogram:
             if most is None:
-                return Histogram.of(self.log.engine.arrow(self._ordered(kind, unit)), ordered=True)
+                return Histogram.of(self.log.engine.arrow(self._ordered_counts(kind, unit)), ordered=True)
             total = self.totals(kind, unit)[1]
             return Histogram.of(self.top(kind, unit, most), ordered=True, total=total)
 
-        return self.once(("histogram", kind, unit, most), made)
+        return self.compute_once(("histogram", kind, unit, most), made)
 
     def shared_totals(self, kind: str, unit: str, published: pa.Table) -> tuple[int, int]:
         """Return how many of the published items are in the log, and the sum of their true counts."""
@@ -252,7 +252,7 @@ class Original(_Side):
 
     def totals(self, kind: str, unit: str) -> tuple[int, int]:
         """Return how many items the log has, and the sum of their counts."""
-        return self.once(("totals", kind, unit), lambda: self._totals(self.counts(kind, unit)))
+        return self.compute_once(("totals", kind, unit), lambda: self._totals(self.counts(kind, unit)))
 
     def _totals(self, counts: ir.Table) -> tuple[int, int]:
         sums = counts.aggregate(items=counts.count(), count=ibis.coalesce(counts["count"].sum(), 0))
@@ -265,7 +265,9 @@ class Original(_Side):
 
     def _table(self, name: str) -> pa.Table:
         kind = graph.TABLES[name]
-        return self.once(("table", name), lambda: self.log.engine.arrow(self.counts(kind, "occurrences")))
+        return self.compute_once(
+            ("table", name), lambda: self.log.engine.arrow(self.counts(kind, "occurrences"))
+        )
 
 
 @dataclass(eq=False)
@@ -277,7 +279,7 @@ class Released(_Side):
     """The kind of item that figures without a kind in their name are of."""
 
     @classmethod
-    def of(cls, release: Release | str | Path) -> Released:
+    def from_release(cls, release: Release | str | Path) -> Released:
         made = cls(load(release) if isinstance(release, (str, Path)) else release)
         made.main = made.kinds[0] if made.kinds else None
         return made
@@ -288,35 +290,35 @@ class Released(_Side):
         return str(self.release.path or self.release.plan.method)
 
     @functools.cached_property
-    def _published(self) -> Published:
-        return published(self.release)
+    def _published_items(self) -> Published:
+        return published_items(self.release)
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of items that it counts, or that can be counted in it; the method's main one first."""
-        return self._published.kinds
+        return self._published_items.kinds
 
     @property
     def unit(self) -> str:
         """What its counts are numbers of: 'users', 'occurrences' or 'sessions'."""
-        return self._published.unit
+        return self._published_items.unit
 
     @property
-    def verbatim(self) -> bool:
+    def is_verbatim(self) -> bool:
         """Whether everything published stands so in the log that it was made from."""
-        return self._published.verbatim
+        return self._published_items.is_verbatim
 
     @property
     def texts(self) -> str:
         """What its texts are: see queryveil.release.published_texts."""
-        return self._published.texts
+        return self._published_items.texts
 
     def items(self, kind: str) -> pa.Table:
         """The published items of a kind with their counts."""
-        return self.once(("items", kind), lambda: self._published.table(kind))
+        return self.compute_once(("items", kind), lambda: self._published_items.table(kind))
 
     def histogram(self, kind: str) -> Histogram:
-        return self.once(("histogram", kind), lambda: Histogram.of(self.items(kind)))
+        return self.compute_once(("histogram", kind), lambda: Histogram.of(self.items(kind)))
 
     @functools.cached_property
     def graph(self) -> Graph:
@@ -338,7 +340,7 @@ class Counted(Released):
         """Items of a kind, in a table with their columns and `count`; the unit says what is counted."""
         self._memory = {}
         self.main = kind
-        self._published = Published((kind,), unit, {kind: table}.__getitem__, TYPED)
+        self._published_items = Published((kind,), unit, {kind: table}.__getitem__, TYPED)
 
     @property
     def name(self) -> str:

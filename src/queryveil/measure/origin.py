@@ -12,7 +12,7 @@ from queryveil.release.publish import facts_of, noted_facts
 _WAY_OUT = "name the log that it was made from, and read it with the same options"
 
 
-def check(original: Original, release: Released) -> tuple[str, ...]:
+def check_origin(original: Original, release: Released) -> tuple[str, ...]:
     """Refuse a release of another log; what speaks against this one and is no proof is said."""
     _as_noted(original, release)
     return _as_published(original, release)
@@ -22,7 +22,7 @@ def _as_noted(original: Original, release: Released) -> None:
     noted = noted_facts(release.release)
     if not noted:
         return
-    found = original.once("facts", lambda: facts_of(original.log))
+    found = original.compute_once("facts", lambda: facts_of(original.log))
     for name in ("rows", "users"):
         if name in noted and noted[name] != found[name]:
             raise InputError(
@@ -39,7 +39,7 @@ def _as_noted(original: Original, release: Released) -> None:
 
 def _as_published(original: Original, release: Released) -> tuple[str, ...]:
     """What is published as it stood must stand there."""
-    if not release.kinds or not release.verbatim or not original.has(release.kinds[0]):
+    if not release.kinds or not release.is_verbatim or not original.has(release.kinds[0]):
         return ()
     kind = release.kinds[0]
     number = len(release.histogram(kind))

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.errors import CannotBeMet, UsageError, argument
-from queryveil.measure.comparison import spearman
+from queryveil.measure.comparison import spearman_correlation
 from queryveil.measure.graph import Graph
 from queryveil.measure.measure import HIGHER, NEITHER, Measure, Original, Released, Stated
 from queryveil.privacy.declarations import LABELS
@@ -20,10 +20,10 @@ def rank_pattern(graph: Graph, pattern: str, n: int = 20) -> pa.Table:
     """What stands at the * of a pattern such as 'fear of *': match, count; frequent first, ties by match."""
     if n < 1:
         raise UsageError("'n' must be a whole number of at least 1", "choose another n")
-    return _matches(graph, ends(pattern)).slice(0, n)
+    return _match_pattern(graph, split_pattern(pattern)).slice(0, n)
 
 
-def ends(pattern: str) -> tuple[str, str]:
+def split_pattern(pattern: str) -> tuple[str, str]:
     """What stands before and after the one * of a pattern, in normal form."""
     if pattern.count("*") != 1:
         raise UsageError(
@@ -33,8 +33,8 @@ def ends(pattern: str) -> tuple[str, str]:
     return before, after
 
 
-def _matches(graph: Graph, around: tuple[str, str]) -> pa.Table:
-    table = graph.positive("queries")
+def _match_pattern(graph: Graph, around: tuple[str, str]) -> pa.Table:
+    table = graph.positive_counts("queries")
     before, after = around
     query = table["query"]
     fits = pc.and_(pc.starts_with(query, before), pc.ends_with(query, after))
@@ -70,7 +70,7 @@ class PatternRanking(Measure):
 
     pattern: str = "*"
 
-    def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
+    def unmet_requirement(self, original: Original, release: Released) -> tuple[str, str] | None:
         """A pattern is of words that concepts have replaced."""
         kept = release.release.plan.parameters.get("keep_words", "none")
         if release.texts == LABELS and kept == "none":
@@ -78,23 +78,25 @@ class PatternRanking(Measure):
                 "the release has concepts in place of queries, and a pattern's words are not among them",
                 f"keep words when publishing, with {argument('keep_words')}, or leave the measure out",
             )
-        return super().unmet(original, release)
+        return super().unmet_requirement(original, release)
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
-        around = ends(self.pattern)
-        ours = _counts(_matches(original.graph("queries"), around))
-        theirs = _counts(_matches(release.graph, around))
+        around = split_pattern(self.pattern)
+        ours = _match_counts(_match_pattern(original.graph("queries"), around))
+        theirs = _match_counts(_match_pattern(release.graph, around))
         if not ours:
             raise CannotBeMet("no query of the log fits the pattern", f"try another {argument('pattern')}")
-        top, found = list(ours)[: self.most], set(list(theirs)[: self.most])
+        top, found = list(ours)[: self.list_length], set(list(theirs)[: self.list_length])
         both = [match for match in ours if match in theirs]
         return {
             str(self): sum(match in found for match in top) / len(top),
-            f"{self}/correlation": spearman([ours[one] for one in both], [theirs[one] for one in both]),
+            f"{self}/correlation": spearman_correlation(
+                [ours[one] for one in both], [theirs[one] for one in both]
+            ),
             f"{self}/original": len(ours),
             f"{self}/released": len(theirs),
         }
 
 
-def _counts(matches: pa.Table) -> dict[str, int]:
+def _match_counts(matches: pa.Table) -> dict[str, int]:
     return dict(zip(matches["match"].to_pylist(), matches["count"].to_pylist(), strict=True))

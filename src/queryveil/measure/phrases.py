@@ -45,21 +45,21 @@ class Segmenter:
     """n_xy, for each of these."""
 
     @classmethod
-    def of(cls, queries: pa.Array, counts: npt.NDArray[Any]) -> Segmenter:
+    def from_queries(cls, queries: pa.Array, counts: npt.NDArray[Any]) -> Segmenter:
         """Count the words of queries, each as often as it was posed."""
-        starts, words = _split(queries)
+        starts, words = _split_words(queries)
         coded = words.dictionary_encode()
         codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         weights = np.repeat(counts.astype(np.float64), np.diff(starts))
         number = len(coded.dictionary)
-        inside = _inside(starts, len(codes))
+        inside = _within_query(starts, len(codes))
         pairs, place = np.unique(codes[:-1][inside] * number + codes[1:][inside], return_inverse=True)
         together = np.bincount(place, weights[1:][inside], minlength=len(pairs)).astype(np.float64)
         return cls(
             coded.dictionary, np.append(np.bincount(codes, weights, minlength=number), 0.0), pairs, together
         )
 
-    def information(self, first: Ints, second: Ints) -> tuple[Floats, Floats]:
+    def mutual_information(self, first: Ints, second: Ints) -> tuple[Floats, Floats]:
         """ln(n_xy N / (n_x n_y)) of words side by side, -inf if they never were, and n_xy."""
         known = (first >= 0) & (second >= 0)
         wanted = np.where(known, first * len(self.words) + second, -1)
@@ -75,7 +75,7 @@ class Segmenter:
         )
         return np.log(ratio, out=np.full_like(ratio, -np.inf), where=ratio > 0), together
 
-    def phrases(
+    def segment_queries(
         self,
         queries: pa.Array,
         *,
@@ -83,25 +83,25 @@ class Segmenter:
         min_together: int = MIN_TOGETHER,
     ) -> Phrases:
         """Cut queries into phrases, whether they were counted or not."""
-        starts, words = _split(queries)
+        starts, words = _split_words(queries)
         codes = pc.fill_null(pc.index_in(words, value_set=self.words), -1).to_numpy(zero_copy_only=False)
         codes = codes.astype(np.int64)
         begins = np.ones(len(codes), dtype=bool)
-        inside = _inside(starts, len(codes))
-        information, together = self.information(codes[:-1][inside], codes[1:][inside])
+        inside = _within_query(starts, len(codes))
+        information, together = self.mutual_information(codes[:-1][inside], codes[1:][inside])
         begins[1:][inside] = (information < min_information) | (together < min_together)
         places = np.flatnonzero(begins)
         lists = pa.ListArray.from_arrays(pa.array(np.append(places, len(codes)), pa.int32()), words)
         return Phrases(pc.binary_join(lists, " "), np.searchsorted(places, starts))
 
 
-def _split(queries: pa.Array) -> tuple[Ints, pa.Array]:
+def _split_words(queries: pa.Array) -> tuple[Ints, pa.Array]:
     """All words one after another, and where each query starts, with an end."""
     lists = pc.split_pattern(queries, " ")
     return lists.offsets.to_numpy().astype(np.int64), lists.values
 
 
-def _inside(starts: Ints, words: int) -> npt.NDArray[np.bool_]:
+def _within_query(starts: Ints, words: int) -> npt.NDArray[np.bool_]:
     """Between which words and the next there is no end of a query."""
     inside = np.ones(max(0, words - 1), dtype=bool)
     ends = starts[1:-1] - 1

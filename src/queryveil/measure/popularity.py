@@ -23,7 +23,7 @@ _ORDER = [("query", "ascending"), ("period", "ascending")]
 MOST_DAYS = 36_500
 
 
-def popularity(graphs: Mapping[str, Graph]) -> pa.Table:
+def query_popularity(graphs: Mapping[str, Graph]) -> pa.Table:
     """How popular queries were in each period: query, period, count, share of the period; by query and period.
 
     `graphs` are the periods by name; names sort as the periods follow, such as '2006-03-01'. Counts below 1 are left
@@ -33,8 +33,10 @@ def popularity(graphs: Mapping[str, Graph]) -> pa.Table:
         raise UsageError("there is no period to compare", "give a graph for each period")
     parts = []
     for period, graph in graphs.items():
-        table = graph.positive("queries")
-        parts.append(_shared(table.append_column("period", pa.array([period] * table.num_rows, pa.string()))))
+        table = graph.positive_counts("queries")
+        parts.append(
+            _add_shares(table.append_column("period", pa.array([period] * table.num_rows, pa.string())))
+        )
     return pa.concat_tables(parts).sort_by(_ORDER)
 
 
@@ -60,10 +62,10 @@ def log_popularity(log: SearchLog, *, days: int = 7) -> pa.Table:
         str((first + dt.timedelta(days=days * number)).date()) for number in counted["number"].to_pylist()
     ]
     table = counted.drop_columns(["number"]).append_column("period", pa.array(names, pa.string()))
-    return _shared(table).sort_by(_ORDER)
+    return _add_shares(table).sort_by(_ORDER)
 
 
-def _shared(table: pa.Table) -> pa.Table:
+def _add_shares(table: pa.Table) -> pa.Table:
     """With the share of all that its period has."""
     whole = table.group_by("period").aggregate([("count", "sum")])
     totals = dict(zip(whole["period"].to_pylist(), whole["count_sum"].to_pylist(), strict=True))
@@ -74,7 +76,7 @@ def _shared(table: pa.Table) -> pa.Table:
     return table.append_column("share", pa.array(share, pa.float64())).select(_SCHEMA.names).cast(_SCHEMA)
 
 
-def rising(shares: pa.Table, n: int = 10, *, min_count: int = 1) -> pa.Table:
+def trending_queries(shares: pa.Table, n: int = 10, *, min_count: int = 1) -> pa.Table:
     """The n queries whose share rose most from the first period to the last: query, first, last, change.
 
     `change` is the natural logarithm of the last share over the first. Only queries that every period has, with

@@ -36,7 +36,7 @@ def l1_of_exact_counts(original: Histogram, released: Histogram, most: int) -> f
 
     What is left then comes from items that are missing: without their counts, all shares of the release are larger.
     """
-    published = original.kept(original.found_in(released))
+    published = original.select(original.found_in(released))
     exact = Histogram(published.items, published.counts, int(published.counts.sum()))
     return l1_distance(original, exact, most)
 
@@ -80,18 +80,18 @@ class PrecisionL1(OfItems):
     defaults: ClassVar[tuple[float, ...]] = (100,)
 
     def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:
-        top = original.histogram(kind, release.unit, self.most)
-        return {"": l1_distance(top, release.histogram(kind), self.most)}
+        top = original.histogram(kind, release.unit, self.list_length)
+        return {"": l1_distance(top, release.histogram(kind), self.list_length)}
 
     def note(self, original: Original, release: Released) -> str | None:
         """Whether the figure is no better, or hardly, than that of no frequencies at all: few items, or untrue ones."""
         if release.main is None:
             return None
         top, theirs = (
-            original.histogram(release.main, release.unit, self.most),
+            original.histogram(release.main, release.unit, self.list_length),
             release.histogram(release.main),
         )
-        found = l1_distance(top, theirs, self.most)
+        found = l1_distance(top, theirs, self.list_length)
         nothing = float((top.counts / max(1, top.total)).mean()) if len(top) else 0.0
         if found is None or found < _HARDLY * nothing:
             return None
@@ -112,5 +112,5 @@ class PrecisionKL(OfItems):
     defaults: ClassVar[tuple[float, ...]] = (100,)
 
     def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:
-        top = original.histogram(kind, release.unit, self.most)
-        return {"": kl_divergence(top, release.histogram(kind), self.most)}
+        top = original.histogram(kind, release.unit, self.list_length)
+        return {"": kl_divergence(top, release.histogram(kind), self.list_length)}

@@ -42,7 +42,7 @@ class ProfileDivergence(Measure):
         "users": Stated("users", NEITHER, "users who have a profile over the four topics in the log"),
     }
 
-    def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
+    def unmet_requirement(self, original: Original, release: Released) -> tuple[str, str] | None:
         """Needs users, concepts of WordNet, and the curator's map of users."""
         table = release.release.tables.get("log")
         if table is None or not {"user", "query"} <= set(table.column_names):
@@ -67,7 +67,9 @@ class ProfileDivergence(Measure):
         if known is None:  # said by `unmet` before
             return {str(self): None}
         topics = {str(self): Topics(taxonomy, TOPICS), f"{self}/sub-topics": Topics(taxonomy, SUB_TOPICS)}
-        protected = _protected(release, topics, taxonomy, int(pc.max(known["user"]).as_py() or 0) + 1)
+        protected = _published_profiles(
+            release, topics, taxonomy, int(pc.max(known["user"]).as_py() or 0) + 1
+        )
         found: dict[str, list[np.ndarray]] = {name: [] for name in topics}
         matched = 0
         for names, phrases in windows(original.log, taxonomy):
@@ -77,7 +79,10 @@ class ProfileDivergence(Measure):
             matched += len(numbers)
             for name, chosen in topics.items():
                 before = profile_counts(
-                    phrases.owners, chosen.of[phrases.concepts], users=phrases.users, number=len(chosen)
+                    phrases.owners,
+                    chosen.topic_of_concept[phrases.concepts],
+                    users=phrases.users,
+                    number=len(chosen),
                 )
                 after = np.zeros_like(before)
                 after[here] = protected[name][numbers]
@@ -98,7 +103,7 @@ def _user_map(release: Released) -> pa.Table | None:
     return private_table(release.release, "user-map", ["user", "original"])
 
 
-def _protected(
+def _published_profiles(
     release: Released, topics: Mapping[str, Topics], taxonomy: Taxonomy, users: int
 ) -> dict[str, Counts]:
     """Phrases by published user and topic, for each choice of topics."""
@@ -112,11 +117,11 @@ def _protected(
         coded = pc.list_flatten(labels).dictionary_encode()
         for label in coded.dictionary.to_pylist():
             if label not in concepts:
-                node = taxonomy.named(label)
+                node = taxonomy.find_label(label)
                 concepts[label] = -1 if node is None else node  # a kept word, that is
         drawn = np.array([concepts[label] for label in coded.dictionary.to_pylist()], dtype=np.int64)
         nodes = drawn[coded.indices.to_numpy()] if len(drawn) else np.empty(0, dtype=np.int64)
         for name, chosen in topics.items():
-            found = np.where(nodes >= 0, chosen.of[nodes], -1)
+            found = np.where(nodes >= 0, chosen.topic_of_concept[nodes], -1)
             counts[name] += profile_counts(owners, found, users=users, number=len(chosen))
     return counts

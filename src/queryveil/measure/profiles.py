@@ -78,11 +78,11 @@ def profile_divergences(original: npt.ArrayLike, protected: npt.ArrayLike) -> Sh
     ours, theirs = (side[both] / side[both].sum(axis=1, keepdims=True) for side in (before, after))
     middle = (ours + theirs) / 2
     # Rounding may lead a hair beyond the ends. Equal profiles give exactly 0: their middle is themselves.
-    found[both] = np.clip((_relative(ours, middle) + _relative(theirs, middle)) / 2, 0.0, 1.0)
+    found[both] = np.clip((_relative_entropy(ours, middle) + _relative_entropy(theirs, middle)) / 2, 0.0, 1.0)
     return found
 
 
-def _relative(one: Shares, other: Shares) -> Shares:
+def _relative_entropy(one: Shares, other: Shares) -> Shares:
     """Relative entropy in bits, row by row; a share of 0 adds nothing."""
     ratio = np.divide(one, other, out=np.ones_like(one), where=one > 0)
     entropy: Shares = (one * np.log2(ratio)).sum(axis=1)

@@ -44,7 +44,7 @@ class Published:
     """What its texts are: see queryveil.release.published_texts."""
 
     @property
-    def verbatim(self) -> bool:
+    def is_verbatim(self) -> bool:
         """Whether everything published stands so in the log that it was made from, grouped where queries were."""
         return self.texts in (TYPED, GROUPED)
 
@@ -53,7 +53,7 @@ class Published:
         return self.make(kind)
 
 
-def published(release: Release) -> Published:
+def published_items(release: Release) -> Published:
     """What a release counts; no kind at all if it holds nothing of the sort."""
     texts = release.plan.texts
     counted = graph.item_tables(release)

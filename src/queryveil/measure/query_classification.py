@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from queryveil.errors import CannotBeMet, UsageError, argument
 from queryveil.measure.graph import Graph
-from queryveil.measure.keyword_generation import domains, hosts
+from queryveil.measure.keyword_generation import extract_hosts, parse_domains
 from queryveil.measure.measure import HIGHER, NEITHER, Measure, Original, Released, Stated
 from queryveil.parameters import param
 
@@ -36,10 +36,10 @@ def classify_queries(
             "choose other ones",
         )
     known = None if classes is None else domain_classes(classes)
-    edges = graph.positive("clicks", min_clicks)
+    edges = graph.positive_counts("clicks", min_clicks)
     urls = edges["url"].combine_chunks().dictionary_encode()
-    names = pc.utf8_lower(hosts(urls.dictionary)).to_pylist()
-    labels = pa.array([_label(name, known) for name in names], pa.string())
+    names = pc.utf8_lower(extract_hosts(urls.dictionary)).to_pylist()
+    labels = pa.array([_host_label(name, known) for name in names], pa.string())
     found = pa.table({"query": edges["query"], "label": labels.take(urls.indices), "count": edges["count"]})
     found = found.filter(pc.is_valid(found["label"]))
     by_label = found.group_by(["query", "label"]).aggregate([("count", "sum")])
@@ -66,13 +66,13 @@ def domain_classes(classes: Classes | str) -> dict[str, str]:
             listed[name.strip()] = own.split("+")
     found: dict[str, str] = {}
     for label, of_class in listed.items():
-        for domain in domains(list(of_class)):
+        for domain in parse_domains(list(of_class)):
             if found.setdefault(domain, label) != label:
                 raise UsageError(f"the domain '{domain}' is in two classes", "leave it in one of them")
     return found
 
 
-def _label(host: str, known: Mapping[str, str] | None) -> str | None:
+def _host_label(host: str, known: Mapping[str, str] | None) -> str | None:
     bare = host.rstrip(".").removeprefix("www.")
     if known is None:
         return bare or None
@@ -116,13 +116,15 @@ class QueryClassification(Measure):
     )
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
-        ours = original.once(("classes", self.classes), lambda: self._labels(original.graph("clicks")))
+        ours = original.compute_once(
+            ("classes", self.classes), lambda: self._query_labels(original.graph("clicks"))
+        )
         if not ours:
             raise CannotBeMet(
                 "no query of the log has a class",
                 f"name domains that are clicked in it, with {argument('classes')}",
             )
-        theirs = self._labels(release.graph)
+        theirs = self._query_labels(release.graph)
         queries = release.graph.queries
         published = release.graph.table("clicks") if queries is None else queries
         asked = [query for query in published["query"].unique().to_pylist() if query in ours]
@@ -133,6 +135,6 @@ class QueryClassification(Measure):
             f"{self}/released": len(theirs),
         }
 
-    def _labels(self, graph: Graph) -> dict[str, str]:
+    def _query_labels(self, graph: Graph) -> dict[str, str]:
         found = classify_queries(graph, self.classes)
         return dict(zip(found["query"].to_pylist(), found["label"].to_pylist(), strict=True))

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.errors import UsageError
-from queryveil.measure.comparison import LIST_PARTS, agreement
+from queryveil.measure.comparison import LIST_PARTS, list_agreement
 from queryveil.measure.graph import Graph
 from queryveil.measure.measure import HIGHER, Measure, Original, Released, Stated
 from queryveil.reading.text import normalise
@@ -33,9 +33,9 @@ def similar_queries(graph: Graph, query: str, n: int = 10, *, min_clicks: int = 
     """The n queries most similar to `query` by shared urls: query, similarity; ties by query."""
     if n < 1 or min_clicks < 1:
         raise UsageError("'n' and 'min_clicks' must be whole numbers of at least 1", "choose other ones")
-    space = Clicks.of(graph.positive("clicks", min_clicks))
+    space = Clicks.from_table(graph.positive_counts("clicks", min_clicks))
     place = pc.index(space.queries, normalise(query)).as_py()
-    found = next(space.similar(np.array([place]), n)) if place >= 0 else []
+    found = next(space.most_similar(np.array([place]), n)) if place >= 0 else []
     return pa.table(
         {
             "query": pa.array([space.queries[at].as_py() for at, _ in found], pa.string()),
@@ -52,7 +52,7 @@ class Clicks:
     vectors: sp.csr_array
 
     @classmethod
-    def of(cls, clicks: pa.Table) -> Clicks:
+    def from_table(cls, clicks: pa.Table) -> Clicks:
         import scipy.sparse as sp
 
         # The table is in order of query, so its dictionary is too: places order like texts.
@@ -64,7 +64,7 @@ class Clicks:
         place = (rows, urls.indices.to_numpy(zero_copy_only=False))
         return cls(queries.dictionary, sp.csr_array((counts / length[rows], place), shape=shape))
 
-    def similar(self, places: np.ndarray, n: int) -> Iterator[list[tuple[int, float]]]:
+    def most_similar(self, places: np.ndarray, n: int) -> Iterator[list[tuple[int, float]]]:
         """For each of these queries, the places of the most similar others with their cosines."""
         across = self.vectors.T.tocsr()
         for start in range(0, len(places), _BLOCK):
@@ -72,10 +72,10 @@ class Clicks:
             cosines = (self.vectors[block] @ across).tocsr()
             for row, own in enumerate(block):
                 inside = slice(cosines.indptr[row], cosines.indptr[row + 1])
-                yield _best(cosines.indices[inside], cosines.data[inside], int(own), n)
+                yield _top_neighbors(cosines.indices[inside], cosines.data[inside], int(own), n)
 
 
-def _best(places: np.ndarray, cosines: np.ndarray, own: int, n: int) -> list[tuple[int, float]]:
+def _top_neighbors(places: np.ndarray, cosines: np.ndarray, own: int, n: int) -> list[tuple[int, float]]:
     # Rounded, so that queries with the same clicks tie whatever the order of summation was.
     cosines = np.round(np.minimum(cosines, 1.0), 12)
     others = places != own
@@ -103,16 +103,19 @@ class SimilarQueries(Measure):
     table: ClassVar[str | None] = "clicks"
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
-        ours = original.graph("clicks").positive("clicks")
-        theirs = release.graph.positive("clicks")
+        ours = original.graph("clicks").positive_counts("clicks")
+        theirs = release.graph.positive_counts("clicks")
         published = (
             release.graph.queries if release.graph.queries is not None else release.graph.table("clicks")
         )
         asked = _most_clicked(theirs)
         inside = ours.filter(pc.is_in(ours["query"], published["query"]))
-        by_release = _lists(theirs, asked, self.most)
-        by_log, among = _lists(ours, asked, self.most), _lists(inside, asked, self.most)
-        return agreement(str(self), by_release, by_log, among)
+        by_release = _similar_lists(theirs, asked, self.list_length)
+        by_log, among = (
+            _similar_lists(ours, asked, self.list_length),
+            _similar_lists(inside, asked, self.list_length),
+        )
+        return list_agreement(str(self), by_release, by_log, among)
 
 
 def _most_clicked(clicks: pa.Table) -> pa.Array:
@@ -122,14 +125,14 @@ def _most_clicked(clicks: pa.Table) -> pa.Array:
     return ordered["query"].combine_chunks()[:_COMPARED]
 
 
-def _lists(clicks: pa.Table, asked: pa.Array, n: int) -> dict[str, list[str]]:
+def _similar_lists(clicks: pa.Table, asked: pa.Array, n: int) -> dict[str, list[str]]:
     """For each query that is asked and known, its most similar ones."""
-    space = Clicks.of(clicks)
+    space = Clicks.from_table(clicks)
     places = pc.index_in(asked, space.queries)
     known = places.drop_null().to_numpy()
     names = asked.filter(places.is_valid()).to_pylist()
     texts = space.queries.to_pylist()
     return {
         name: [texts[at] for at, _ in found]
-        for name, found in zip(names, space.similar(known, n), strict=True)
+        for name, found in zip(names, space.most_similar(known, n), strict=True)
     }

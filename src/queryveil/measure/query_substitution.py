@@ -21,7 +21,7 @@ _DEPTH = 5
 Lists = Mapping[str, Sequence[str]]
 
 
-def agreement(original: Lists, released: Lists, most: int) -> dict[str, float | None]:
+def substitute_agreement(original: Lists, released: Lists, most: int) -> dict[str, float | None]:
     """How well the first substitutes by the release agree with the first ones by the original.
 
     Precision, recall, average precision and NDCG (gain j - i for the original's i-th, from 0) are those of
@@ -35,12 +35,14 @@ def agreement(original: Lists, released: Lists, most: int) -> dict[str, float | 
         min(len(released.get(query, ())[:most]), len(original[query][:most])) / len(original[query][:most])
         for query in asked
     ]
-    found: dict[str, float | None] = dict(_ranked(original, released, answered, most))
+    found: dict[str, float | None] = dict(_ranking_agreement(original, released, answered, most))
     found["coverage"] = sum(shares) / len(shares) if shares else None
     return found
 
 
-def _ranked(original: Lists, released: Lists, answered: list[str], most: int) -> dict[str, float | None]:
+def _ranking_agreement(
+    original: Lists, released: Lists, answered: list[str], most: int
+) -> dict[str, float | None]:
     import ir_measures
     from ir_measures import AP, SetP, SetR, nDCG
 
@@ -48,15 +50,15 @@ def _ranked(original: Lists, released: Lists, answered: list[str], most: int) ->
     if not answered:
         return dict.fromkeys(names.values())
     both = [query for query in answered if original.get(query)]
-    relevant = {query: _graded(original[query], most) for query in both}
-    ranked = {query: _graded(released[query], most) for query in both}
+    relevant = {query: _graded_list(original[query], most) for query in both}
+    ranked = {query: _graded_list(released[query], most) for query in both}
     sums = dict.fromkeys(names.values(), 0.0)
     for one in ir_measures.iter_calc(list(names), relevant, ranked) if both else ():
         sums[names[one.measure]] += one.value
     return {name: value / len(answered) for name, value in sums.items()}
 
 
-def _graded(listed: Sequence[str], most: int) -> dict[str, Any]:
+def _graded_list(listed: Sequence[str], most: int) -> dict[str, Any]:
     """The first of a list with falling numbers: the gain of what is relevant, or the score that ranks it."""
     return {text: most - place for place, text in enumerate(listed[:most])}
 
@@ -93,19 +95,19 @@ class QuerySubstitution(Measure):
     min_ratio: float = param("log-likelihood ratio that lets phrases replace each other", ge=0, default=100.0)
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
-        depth = max(_DEPTH, self.most)
-        key = ("substitutions", self.most_queries, self._thresholds, depth)
-        ours = original.once(key, lambda: self._of_log(original, depth))
-        theirs = release.once(key, lambda: self._of_release(original, release, depth))
-        found = agreement(ours, theirs, self.most)
+        depth = max(_DEPTH, self.list_length)
+        key = ("substitutions", self.most_queries, self._segment_thresholds, depth)
+        ours = original.compute_once(key, lambda: self._of_log(original, depth))
+        theirs = release.compute_once(key, lambda: self._of_release(original, release, depth))
+        found = substitute_agreement(ours, theirs, self.list_length)
         found |= {"original": len(ours), "released": len(theirs)}
         return {f"{self}/{part}": value for part, value in found.items()}
 
     @property
-    def _thresholds(self) -> Thresholds:
+    def _segment_thresholds(self) -> Thresholds:
         return Thresholds(information=self.min_information, together=self.min_together, ratio=self.min_ratio)
 
-    def _asked(self, original: Original) -> pa.Array:
+    def _query_sample(self, original: Original) -> pa.Array:
         return pc.cast(
             original.top("queries", OCCURRENCES, self.most_queries)["query"], pa.string()
         ).combine_chunks()
@@ -115,9 +117,11 @@ class QuerySubstitution(Measure):
             original.log.engine.arrow(original.counts(kind, OCCURRENCES))
             for kind in ("query-pairs", "queries")
         )
-        return Substitutions.learnt(pairs, queries, self._thresholds).lists(self._asked(original), depth)
+        return Substitutions.from_log(pairs, queries, self._segment_thresholds).lists(
+            self._query_sample(original), depth
+        )
 
     def _of_release(self, original: Original, release: Released, depth: int) -> dict[str, list[str]]:
         queries = release.items("queries") if "queries" in release.kinds else None
-        learnt = Substitutions.learnt(release.items("query-pairs"), queries, self._thresholds)
-        return learnt.lists(self._asked(original), depth)
+        learnt = Substitutions.from_log(release.items("query-pairs"), queries, self._segment_thresholds)
+        return learnt.lists(self._query_sample(original), depth)

@@ -27,7 +27,7 @@ _SCHEMA = pa.schema(
 )
 
 
-def corrections(
+def spelling_corrections(
     graph: Graph,
     *,
     max_edits: int = 2,
@@ -48,15 +48,15 @@ def corrections(
         raise UsageError(
             "'max_click_through' and 'min_reformulated' are shares, from 0 to 1", "choose other ones"
         )
-    searches = _counts(graph.positive("queries", min_count), "count")
-    clicks = graph.positive("clicks").group_by("query").aggregate([("count", "sum")])
+    searches = _counts_by_query(graph.positive_counts("queries", min_count), "count")
+    clicks = graph.positive_counts("clicks").group_by("query").aggregate([("count", "sum")])
     through = {
         query: min(1.0, clicked / searches[query])
-        for query, clicked in _counts(clicks, "count_sum").items()
+        for query, clicked in _counts_by_query(clicks, "count_sum").items()
         if query in searches
     }
     best: dict[str, tuple[str, float, float]] = {}
-    pairs = graph.positive("reformulations")
+    pairs = graph.positive_counts("reformulations")
     columns = (pairs[name].to_pylist() for name in ("query", "next_query", "count"))
     for query, following, times in zip(*columns, strict=True):
         if query in best or query not in searches or following not in searches:
@@ -66,7 +66,7 @@ def corrections(
             share >= min_reformulated
             and clicked <= max_click_through
             and clicked < through.get(following, 0.0)
-            and edits(query, following, max_edits) <= max_edits
+            and edit_distance(query, following, max_edits) <= max_edits
         ):
             best[query] = (following, share, clicked)
     rows = [(query, *best[query]) for query in sorted(best, key=str.encode)]
@@ -76,11 +76,11 @@ def corrections(
     )
 
 
-def _counts(table: pa.Table, column: str) -> dict[str, int]:
+def _counts_by_query(table: pa.Table, column: str) -> dict[str, int]:
     return dict(zip(table["query"].to_pylist(), table[column].to_pylist(), strict=True))
 
 
-def edits(one: str, other: str, most: int) -> int:
+def edit_distance(one: str, other: str, most: int) -> int:
     """Letters to add, drop, change or swap with their neighbour; more than `most` are not counted further.
 
     >>> edits("recieve", "receive", 2)
@@ -116,17 +116,17 @@ class SpellingCorrection(Measure):
     }
     table: ClassVar[str | None] = "reformulations"
 
-    def lacks(self, release: Released) -> str | None:
+    def missing_table(self, release: Released) -> str | None:
         return next((name for name in TABLES if not release.has(name)), None)
 
-    def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
+    def unmet_requirement(self, original: Original, release: Released) -> tuple[str, str] | None:
         if "url" not in original.log.columns:
             return "the log has no 'url' column", f"name it with {argument('columns', {'url': '...'})}"
-        return super().unmet(original, release)
+        return super().unmet_requirement(original, release)
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
-        ours = original.once("corrections", lambda: corrected(original.graph(*TABLES)))
-        theirs = corrected(release.graph)
+        ours = original.compute_once("corrections", lambda: correction_map(original.graph(*TABLES)))
+        theirs = correction_map(release.graph)
         right = sum(ours.get(query) == correction for query, correction in theirs.items())
         return {
             str(self): right / len(theirs) if theirs else None,
@@ -136,7 +136,7 @@ class SpellingCorrection(Measure):
         }
 
 
-def corrected(graph: Graph) -> dict[str, str]:
+def correction_map(graph: Graph) -> dict[str, str]:
     """Query -> correction."""
-    found = corrections(graph)
+    found = spelling_corrections(graph)
     return dict(zip(found["query"].to_pylist(), found["correction"].to_pylist(), strict=True))

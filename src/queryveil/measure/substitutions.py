@@ -79,13 +79,13 @@ class PhrasePairs:
     by: list[int]
     ratios: list[float]
 
-    def of(self, phrase: str) -> range:
+    def substitutes_of(self, phrase: str) -> range:
         """Places of what can replace a phrase."""
         number = self.numbers.get(phrase)
         return range(0) if number is None else range(self.starts[number], self.starts[number + 1])
 
     @classmethod
-    def learnt(
+    def from_pairs(
         cls, names: pa.Array, first: Ints, second: Ints, counts: Ints, min_ratio: float
     ) -> PhrasePairs:
         """Keep the pairs of phrases that come together more often than by chance.
@@ -93,16 +93,16 @@ class PhrasePairs:
         Phrases are numbers of names; a pair may be there repeatedly.
         """
         keys, place = np.unique(first * max(1, len(names)) + second, return_inverse=True)
-        both = _sums(place, counts, len(keys))
+        both = _sum_by_place(place, counts, len(keys))
         one, other = np.divmod(keys, max(1, len(names)))
         total = float(both.sum())
-        rows, columns = (_sums(side, both, len(names))[side] for side in (one, other))
+        rows, columns = (_sum_by_place(side, both, len(names))[side] for side in (one, other))
         ratio = log_likelihood_ratio(both, rows, columns, total)
         kept = (both * total > rows * columns) & (ratio >= min_ratio) & (one != other)
-        return cls._ordered(names, one[kept], other[kept], ratio[kept])
+        return cls._order_pairs(names, one[kept], other[kept], ratio[kept])
 
     @classmethod
-    def _ordered(cls, names: pa.Array, one: Ints, other: Ints, ratio: Floats) -> PhrasePairs:
+    def _order_pairs(cls, names: pa.Array, one: Ints, other: Ints, ratio: Floats) -> PhrasePairs:
         used, by = np.unique(other, return_inverse=True)
         texts = names.take(pa.array(used))
         rank = np.empty(len(used), dtype=np.int64)
@@ -128,7 +128,7 @@ class Substitutions:
     thresholds: Thresholds
 
     @classmethod
-    def learnt(
+    def from_log(
         cls, pairs: pa.Table, queries: pa.Table | None = None, thresholds: Thresholds | None = None
     ) -> Substitutions:
         """From a table of query, next_query and count, and one of query and count to count words in.
@@ -138,23 +138,25 @@ class Substitutions:
         limits = thresholds or Thresholds()
         pairs = pairs.filter(pc.greater(pairs["count"], 0))
         counts = pairs["count"].to_numpy().astype(np.int64)
-        coded = _coded(pairs["query"], pairs["next_query"])
+        coded = _encode_columns(pairs["query"], pairs["next_query"])
         texts = coded.dictionary
         ends = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         before, after = ends[: len(counts)], ends[len(counts) :]
         if queries is None:
-            posed = _sums(before, counts, len(texts)) + _sums(after, counts, len(texts))
-            segmenter = Segmenter.of(texts, posed)
+            posed = _sum_by_place(before, counts, len(texts)) + _sum_by_place(after, counts, len(texts))
+            segmenter = Segmenter.from_queries(texts, posed)
         else:
             queries = queries.filter(pc.greater(queries["count"], 0))
             whole = queries["query"].cast(pa.string()).combine_chunks()
-            segmenter = Segmenter.of(whole, queries["count"].to_numpy().astype(np.int64))
-        cut = segmenter.phrases(texts, min_information=limits.information, min_together=limits.together)
+            segmenter = Segmenter.from_queries(whole, queries["count"].to_numpy().astype(np.int64))
+        cut = segmenter.segment_queries(
+            texts, min_information=limits.information, min_together=limits.together
+        )
         units = pa.concat_arrays([texts, cut.texts]).dictionary_encode()
         numbers = units.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         whole, phrase = numbers[: len(texts)], numbers[len(texts) :]
-        first, second, rows = _differing(cut, phrase, before, after)
-        known = PhrasePairs.learnt(
+        first, second, rows = _pairs_differing_once(cut, phrase, before, after)
+        known = PhrasePairs.from_pairs(
             units.dictionary,
             np.concatenate([whole[before], phrase[first]]),
             np.concatenate([whole[after], phrase[second]]),
@@ -163,26 +165,26 @@ class Substitutions:
         )
         return cls(known, segmenter, limits)
 
-    def of(self, queries: pa.Array, most: int) -> Iterator[list[Substitute]]:
+    def substitutes_of(self, queries: pa.Array, most: int) -> Iterator[list[Substitute]]:
         """For each query the best of its substitutes, at most so many."""
-        cut = self.segmenter.phrases(
+        cut = self.segmenter.segment_queries(
             queries, min_information=self.thresholds.information, min_together=self.thresholds.together
         )
         phrases, starts = cut.texts.to_pylist(), cut.starts.tolist()
         for query, (start, end) in zip(queries.to_pylist(), itertools.pairwise(starts), strict=True):
-            yield self._best(query, phrases[start:end], most)
+            yield self._best_substitutes(query, phrases[start:end], most)
 
     def lists(self, queries: pa.Array, most: int) -> dict[str, list[str]]:
         """The substitutes of those queries that have any, as texts."""
         return {
             query: [one.text for one in found]
-            for query, found in zip(queries.to_pylist(), self.of(queries, most), strict=True)
+            for query, found in zip(queries.to_pylist(), self.substitutes_of(queries, most), strict=True)
             if found
         }
 
-    def _best(self, query: str, phrases: list[str], most: int) -> list[Substitute]:
+    def _best_substitutes(self, query: str, phrases: list[str], most: int) -> list[Substitute]:
         found = {query: Substitute(query, -1, 0.0)}
-        for step in (self._whole, self._one, self._two):
+        for step in (self._replace_query, self._replace_one_phrase, self._replace_two_phrases):
             for text, replaced, ratio in step(query, phrases, 3 * most):
                 found.setdefault(text, Substitute(text, replaced, ratio))
                 if len(found) > most:
@@ -194,16 +196,18 @@ class Substitutions:
 
     # Each step looks at three times as many as are asked for: at most that many can fall together with better ones.
 
-    def _whole(self, query: str, phrases: list[str], most: int) -> list[tuple[str, int, float]]:
+    def _replace_query(self, query: str, phrases: list[str], most: int) -> list[tuple[str, int, float]]:
         known = self.pairs
-        return [(known.texts[known.by[at]], WHOLE, known.ratios[at]) for at in known.of(query)[:most]]
+        return [
+            (known.texts[known.by[at]], WHOLE, known.ratios[at]) for at in known.substitutes_of(query)[:most]
+        ]
 
-    def _one(self, query: str, phrases: list[str], most: int) -> list[tuple[str, int, float]]:
+    def _replace_one_phrase(self, query: str, phrases: list[str], most: int) -> list[tuple[str, int, float]]:
         known = self.pairs
         able = [
             (known.ratios[at], place, at)
             for place, phrase in enumerate(phrases)
-            for at in known.of(phrase)[:most]
+            for at in known.substitutes_of(phrase)[:most]
         ]
         if len(able) > _MOST_TEXTS:  # of a query that is no query
             able = heapq.nlargest(most, able)
@@ -213,9 +217,13 @@ class Substitutions:
             found.append((text, ONE, ratio))
         return sorted(found, key=lambda one: (-one[2], one[0]))
 
-    def _two(self, query: str, phrases: list[str], most: int) -> list[tuple[str, int, float]]:
+    def _replace_two_phrases(self, query: str, phrases: list[str], most: int) -> list[tuple[str, int, float]]:
         known = self.pairs
-        able = [(place, some) for place, phrase in enumerate(phrases) if (some := known.of(phrase)[:most])]
+        able = [
+            (place, some)
+            for place, phrase in enumerate(phrases)
+            if (some := known.substitutes_of(phrase)[:most])
+        ]
         # With a phrase whose best is not among these there are as many pairs that are no worse.
         able = heapq.nlargest(most + 1, able, key=lambda one: known.ratios[one[1][0]])
         found = []
@@ -238,8 +246,8 @@ def query_substitutions(
     """What `query` can be replaced by: substitution, replaced ('query', 'phrase' or 'two phrases'), ratio."""
     if n < 1:
         raise UsageError("'n' must be a whole number of at least 1", "choose another n")
-    learnt = Substitutions.learnt(graph.table("reformulations"), graph.queries, thresholds)
-    (found,) = learnt.of(pa.array([normalise(query)], pa.string()), n)
+    learnt = Substitutions.from_log(graph.table("reformulations"), graph.queries, thresholds)
+    (found,) = learnt.substitutes_of(pa.array([normalise(query)], pa.string()), n)
     words = {WHOLE: "query", ONE: "phrase", TWO: "two phrases"}
     return pa.table(
         {
@@ -250,18 +258,20 @@ def query_substitutions(
     )
 
 
-def _coded(first: pa.ChunkedArray, second: pa.ChunkedArray) -> pa.DictionaryArray:
+def _encode_columns(first: pa.ChunkedArray, second: pa.ChunkedArray) -> pa.DictionaryArray:
     """Both columns, one after the other, as numbers of their texts."""
     texts = pa.chunked_array([*first.cast(pa.string()).chunks, *second.cast(pa.string()).chunks], pa.string())
     return texts.combine_chunks().dictionary_encode()
 
 
-def _sums(places: Ints, amounts: npt.ArrayLike, number: int) -> Floats:
+def _sum_by_place(places: Ints, amounts: npt.ArrayLike, number: int) -> Floats:
     """Amounts added up by place."""
     return np.bincount(places, np.asarray(amounts, dtype=np.float64), minlength=number).astype(np.float64)
 
 
-def _differing(phrases: Phrases, numbers: Ints, before: Ints, after: Ints) -> tuple[Ints, Ints, Ints]:
+def _pairs_differing_once(
+    phrases: Phrases, numbers: Ints, before: Ints, after: Ints
+) -> tuple[Ints, Ints, Ints]:
     """Pairs of queries of several phrases that differ in exactly one: its place on both sides, and the rows.
 
     A query of one phrase is that phrase, and is counted as a whole query.
@@ -282,8 +292,8 @@ def _differing(phrases: Phrases, numbers: Ints, before: Ints, after: Ints) -> tu
             firsts.append(ours[once, place])
             seconds.append(theirs[once, place])
             kept.append(some[once])
-    return _joined(firsts), _joined(seconds), _joined(kept)
+    return _concatenate(firsts), _concatenate(seconds), _concatenate(kept)
 
 
-def _joined(parts: list[Ints]) -> Ints:
+def _concatenate(parts: list[Ints]) -> Ints:
     return np.concatenate([np.zeros(0, dtype=np.int64), *parts])

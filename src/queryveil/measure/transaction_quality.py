@@ -46,7 +46,7 @@ class TransactionQuality(Measure):
         default=None,
     )
 
-    def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
+    def unmet_requirement(self, original: Original, release: Released) -> tuple[str, str] | None:
         declared = (one.rows_of for one in release.release.plan.tables if one.name == _TABLE)
         if next(declared, "") in TRANSACTIONS and _TABLE in release.release.tables:
             return None
@@ -55,12 +55,12 @@ class TransactionQuality(Measure):
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
         declared = release.release.plan.table(_TABLE)
         kind, whole = declared.rows_of, declared.items_of == QUERIES
-        coded = original.once(
+        coded = original.compute_once(
             ("coded", kind, whole, self.taxonomy),
             lambda: code(original.log, Vocabulary.of(self.taxonomy, whole=whole), kind),
         )
         table = release.release.tables[_TABLE]
-        shown = _shown(table, coded, release.name)
+        shown = _published_concepts(table, coded, release.name)
         tree, items = coded.tree, max(1, len(coded.bags.items))
         lost = float(tree.weights[shown].sum()) / tree.scale
         length = len(shown) / max(1, table.num_rows)
@@ -76,10 +76,10 @@ class TransactionQuality(Measure):
         return {f"{self}/{part}" if part else str(self): value for part, value in found.items()}
 
 
-def _shown(table: pa.Table, coded: Coded, name: str) -> np.ndarray:
+def _published_concepts(table: pa.Table, coded: Coded, name: str) -> np.ndarray:
     """The published items as concepts of the log's own part of the taxonomy."""
     labels = pc.list_flatten(table["items"]).combine_chunks().dictionary_encode()
-    nodes = [coded.taxonomy.named(label) for label in labels.dictionary.to_pylist()]
+    nodes = [coded.taxonomy.find_label(label) for label in labels.dictionary.to_pylist()]
     if None in nodes:
         raise InputError(
             f"'{name}' has concepts that no word of this log has in this taxonomy",

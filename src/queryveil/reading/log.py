@@ -244,7 +244,7 @@ def read(
     # Named before it is made, so that an interruption at any point finds it.
     workspace = workspaces.new_name()
     try:
-        workspaces.make(workspace)
+        workspaces.make_folder(workspace)
         staged: Staged | None
         runs_on: Engine
         if (spread := _cluster(log, engine, workspace)) is not None:
@@ -267,9 +267,9 @@ def read(
             workspace=workspace,
             segmented=chosen.segment,
         )
-        weakref.finalize(made, workspaces.remove, workspace)
+        weakref.finalize(made, workspaces.remove_folder, workspace)
     except BaseException:
-        workspaces.remove(workspace)
+        workspaces.remove_folder(workspace)
         raise
     return made
 

@@ -68,7 +68,7 @@ def batches(files: Sequence[File]) -> Iterator[pa.RecordBatch]:
                     read = {column: _filled(batch.column(name)) for column, name in file.names.items()}
                     yield pa.record_batch(read)
         except (OSError, pa.ArrowException) as error:
-            if memory.short(error):
+            if memory.is_limit_exceeded(error):
                 raise
             # If it was read to the end before, whoever asks looks whether it is another file now.
             raise damaged(file.label) from None

@@ -183,7 +183,7 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
             check_time_format(connection, options.time_format)
             yield connection
     except duckdb.OutOfMemoryException as error:
-        if memory.allowed() is not None or "bad allocation" in str(error):
+        if memory.address_space_limit() is not None or "bad allocation" in str(error):
             raise CannotBeMet(
                 "there is not enough memory to read the log",
                 "raise the limit of memory that this process has (ulimit -v), or read part of the log",
@@ -193,7 +193,7 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
             "write it again in smaller parts (Parquet: smaller pages and row groups), or as text",
         ) from None
     except duckdb.Error as error:
-        if memory.short(RuntimeError(str(error))):
+        if memory.is_limit_exceeded(RuntimeError(str(error))):
             raise MemoryError from None
         # DuckDB quotes the offending value, so only the kind of error is reported.
         raise InputError(
@@ -203,7 +203,11 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
 
 def _memory() -> str:
     """What DuckDB may take; less where this process may have little."""
-    return MEMORY_LIMIT if memory.allowed() is None else f"{memory.within(2 * 10**9) // 10**6}MB"
+    return (
+        MEMORY_LIMIT
+        if memory.address_space_limit() is None
+        else f"{memory.fit_to_limit(2 * 10**9) // 10**6}MB"
+    )
 
 
 def chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

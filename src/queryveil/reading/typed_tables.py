@@ -257,7 +257,7 @@ def read_schema(file: SourceFile) -> Any:
             "rename the column, or copy the file again from where it came",
         ) from None
     except Exception as error:
-        if memory.short(error):
+        if memory.is_limit_exceeded(error):
             raise
         raise damaged(file.label) from None
     if shadowing := _ROW_PLACE & {name.lower() for name in names}:

@@ -252,7 +252,7 @@ def _draw(given: Any) -> None:
 
 def _declared(name: str, given: Any) -> None:
     """What a table is declared to be. Commands rely on it, so that it must be one of what there is."""
-    _need(folder.plain(name), _NOT_INSIDE)
+    _need(folder.is_plain_name(name), _NOT_INSIDE)
     _need(isinstance(given, dict), "a table is not described")
     for key in ("noun", "row", "counts", "texts", "links"):
         _need(_text(given.get(key)), f"'{key}' of a table is not a text")
@@ -282,7 +282,7 @@ def table(release: Path, declared: PublishedTable, content: Mapping[str, Any]) -
     if file is None:
         raise Malformed(_NOT_INSIDE)
     try:
-        found, _ = tables.read(file)
+        found, _ = tables.read_table(file)
     except tables.TooMuch as error:
         raise Malformed(str(error)) from None
     stated = content["tables"][name]

@@ -101,7 +101,7 @@ class Release:
         # The documents are this version's, whichever version published the release.
         manifest = self.manifest() | {
             "documents": rendering.document_version(language),
-            "software": folder.software(),
+            "software": folder.software_version(),
         }
         with writing(Path(out), apart) as target:
             target.fill(manifest, self.tables, self.private)
@@ -122,7 +122,7 @@ class Release:
             **{key: value for key, value in stated.items() if key not in {"warnings", "expected", "tables"}},
             "tables": tables,
             **({"withheld": dict(self.withheld)} if self.withheld else {}),
-            "software": dict(self.software or folder.software()),
+            "software": dict(self.software or folder.software_version()),
             "created": self.created or clock.utc_now().date().isoformat(),
         }
 
@@ -224,7 +224,7 @@ def publish(
         plan = dataclasses.replace(plan, warnings=known.warnings)
         run.draws = plan.draws
         if out is not None:
-            uploaded = output.uploaded(apart or folder.private_folder(Path(out)))
+            uploaded = output.upload_warnings(apart or folder.private_folder(Path(out)))
             plan = dataclasses.replace(plan, warnings=(*plan.warnings, *uploaded))
         agree(plan, run.users, i_understand)
         if period is not None:
@@ -271,10 +271,10 @@ def _charging(
         nonlocal made
         if ledger is not None and source:
             # Held: between a charge and the note of it nobody could say whether it stands.
-            with interruptions.held():
+            with interruptions.hold_signals():
                 ledger.charge(source, plan.method, plan.guarantee, draws=plan.draws, **noted)
                 made = True
-                interruptions.charged()
+                interruptions.note_charge()
 
     try:
         yield charge

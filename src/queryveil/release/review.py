@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from queryveil.language.sensitive import matters
-from queryveil.language.spotting import Spotter, installed
+from queryveil.language.sensitive import sensitive_topics
+from queryveil.language.spotting import Spotter, is_installed
 from queryveil.reading.text import normalise
 from queryveil.release.publish import Release, load
 from queryveil.release.withholding import texts_of
@@ -61,11 +61,11 @@ def review(release: Release | str | Path) -> list[ToRead]:
 
 def can_review() -> bool:
     """Whether the lists of names and places are installed."""
-    return installed()
+    return is_installed()
 
 
 def _kinds(text: str) -> tuple[str, ...]:
-    there = {one.kind for one in _spotter().entities(normalise(text))} | set(matters(text))
+    there = {one.kind for one in _spotter().entities_in_text(normalise(text))} | set(sensitive_topics(text))
     return tuple(kind for kind in KINDS if kind in there)
 
 

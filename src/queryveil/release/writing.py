@@ -50,7 +50,9 @@ class Target:
     def _digest(self, files: dict[str, dict[str, Any]], *names: str) -> None:
         for name in names:
             file = self.public / name
-            files[name] = {"sha256": folder.digest(file), "bytes": file.stat().st_size} | files.get(name, {})
+            files[name] = {"sha256": folder.file_digest(file), "bytes": file.stat().st_size} | files.get(
+                name, {}
+            )
 
     def _fill_private(self, private: Mapping[str, Any]) -> None:
         for name, content in private.items():
@@ -73,11 +75,13 @@ def writing(release: Path, apart: Path | None = None) -> Iterator[Target]:
     with contextlib.ExitStack() as stack:
         with output.disk_errors(release):
             # Private folder first: once the release is there, everything is.
-            claims = stack.enter_context(appearing.claimed(apart or folder.private_folder(release), release))
+            claims = stack.enter_context(
+                appearing.claim_paths(apart or folder.private_folder(release), release)
+            )
             output.new_release(release, apart)  # again, now that nobody else can make it
             private, public = claims
             target = Target(release, public.content, private.content)
         yield target
         if target.filled:
             with output.disk_errors(release):
-                claims.appear(f"the release stands complete in '{release}'")
+                claims.publish_claims(f"the release stands complete in '{release}'")

@@ -64,10 +64,10 @@ def write_report(release: str | Path, out: str | Path | None = None) -> Path:
             f"see what is wrong with queryveil release verify {release}",
         )
     text = rendering.render_document(folder.REPORT, _manifest(source), loaded.tables)
-    with output.disk_errors(file), appearing.claimed(file) as claims:
+    with output.disk_errors(file), appearing.claim_paths(file) as claims:
         (claim,) = claims
         claim.content.write_text(text, encoding="utf-8")
-        claims.appear(f"'{file}' is complete")
+        claims.publish_claims(f"'{file}' is complete")
     return file
 
 
@@ -163,12 +163,12 @@ def export_csv(release: Release | str | Path, out: str | Path) -> list[Path]:
     target = Path(out)
     output.new_folder(target)
     loaded = release if isinstance(release, Release) else load(release)
-    with output.disk_errors(target), appearing.claimed(target) as claims:
+    with output.disk_errors(target), appearing.claim_paths(target) as claims:
         (claim,) = claims
         claim.content.mkdir()
         for name, table in loaded.tables.items():
             spreadsheet.write_table(claim.content / f"{name}.csv", table)
-        claims.appear(f"'{target}' is complete")
+        claims.publish_claims(f"'{target}' is complete")
     return [target / f"{name}.csv" for name in loaded.tables]
 
 
@@ -252,8 +252,8 @@ def _measured(
     from queryveil.measure.measure import Original, Released
 
     found = evaluate(log, release, metrics)  # first: it refuses another log
-    released = Released.of(release)
-    original = Original(log).beside(released)
+    released = Released.from_release(release)
+    original = Original(log).match_grouping(released)
     kinds = [_kind(original, released, kind) for kind in released.kinds if original.has(kind)]
     return dataclasses.replace(
         curated,

@@ -51,7 +51,7 @@ def _digests(release: Path, files: Mapping[str, object]) -> Iterator[str]:
         yield Sentence("verify.folder.manifest-names-no-file")
     for name, entry in files.items():
         file = folder.file_inside(release, name)
-        if not folder.plain(name):
+        if not folder.is_plain_name(name):
             yield Sentence("verify.folder.is-not-plain-file-name", name=quoted(name))
         elif not isinstance(entry, dict):
             yield Sentence("verify.folder.has-no-digest", name=quoted(name))
@@ -59,7 +59,7 @@ def _digests(release: Path, files: Mapping[str, object]) -> Iterator[str]:
             yield Sentence("verify.folder.is-missing", name=quoted(name))
         elif type(entry.get("bytes")) is not int or file.stat().st_size != entry["bytes"]:
             yield Sentence("verify.folder.does-not-have-stated-size", name=quoted(name))
-        elif not _SHA256.fullmatch(str(entry.get("sha256"))) or folder.digest(file) != entry["sha256"]:
+        elif not _SHA256.fullmatch(str(entry.get("sha256"))) or folder.file_digest(file) != entry["sha256"]:
             yield Sentence("verify.folder.does-not-have-stated-sha-256", name=quoted(name))
 
 

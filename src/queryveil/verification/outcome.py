@@ -116,7 +116,7 @@ def is_local(error: Exception) -> bool:
         errno.EMFILE,
         errno.ENFILE,
     )
-    return lacking or isinstance(error, OutputError) or memory.short(error)
+    return lacking or isinstance(error, OutputError) or memory.is_limit_exceeded(error)
 
 
 def quoted(name: object) -> str:

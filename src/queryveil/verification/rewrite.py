@@ -91,7 +91,7 @@ def software_problems(content: Mapping[str, Any], noun: str) -> Iterator[str]:
     stated = content.get("software")
     version = stated.get("version") if isinstance(stated, dict) else None
     known = isinstance(version, str) and _VERSION.fullmatch(version)
-    if not known or stated != folder.software() | {"version": version}:
+    if not known or stated != folder.software_version() | {"version": version}:
         yield Sentence("verify.rewrite.does-not-say-which-version-of", noun=noun)
 
 
@@ -126,7 +126,7 @@ def _manifest_problems(
     if closest is None:
         yield Sentence("verify.rewrite.method-does-not-take-these-parameters")
         return
-    if closest and content["software"] != folder.software():
+    if closest and content["software"] != folder.software_version():
         yield (
             Sentence(
                 "verify.rewrite.another-version-wrote-release-verify-with",

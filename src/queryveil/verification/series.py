@@ -104,7 +104,7 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 def _one(path: Path, name: str, release: Callable[[Path], Verification]) -> Check:
     def problems() -> Iterator[str]:
-        if not folder.plain(name) or (path / name).is_symlink():
+        if not folder.is_plain_name(name) or (path / name).is_symlink():
             yield Sentence("verify.series.its-folder-has-no-plain-name")
             return
         if not (path / name).is_dir():
@@ -116,7 +116,7 @@ def _one(path: Path, name: str, release: Callable[[Path], Verification]) -> Chec
         )
 
     return judge(
-        f"release {name}" if folder.plain(name) else "release",
+        f"release {name}" if folder.is_plain_name(name) else "release",
         Sentence("verify.series.passes-all-checks-of-release"),
         problems,
     )
@@ -160,17 +160,19 @@ def _folder(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
 def _digests(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     for one in content["periods"]:
         file = (
-            folder.file_inside(path / one["folder"], folder.MANIFEST) if folder.plain(one["folder"]) else None
+            folder.file_inside(path / one["folder"], folder.MANIFEST)
+            if folder.is_plain_name(one["folder"])
+            else None
         )
         if file is None or one["folder"] != one["period"]:
             yield Sentence("verify.series.has-no-release", period=quoted(one["period"]))
-        elif folder.digest(file) != one["manifest_sha256"]:
+        elif folder.file_digest(file) != one["manifest_sha256"]:
             yield Sentence("verify.series.release-of-has-another-manifest", period=quoted(one["period"]))
 
 
 def _manifests(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for one in content["periods"]:
-        inside = folder.plain(one["folder"]) and not (path / one["folder"]).is_symlink()
+        inside = folder.is_plain_name(one["folder"]) and not (path / one["folder"]).is_symlink()
         file = folder.file_inside(path / one["folder"], folder.MANIFEST) if inside else None
         if file is not None:
             yield one["period"], json.loads(file.read_text(encoding="utf-8"))
@@ -244,7 +246,7 @@ def _expected(path: Path, content: Mapping[str, Any], manifest: Mapping[str, Any
     head = {"name": content["name"]}
     head |= {name: manifest[name] for name in ("what", "method", "parameters")}
     head |= {"about": content["about"]} if content.get("about") else {}
-    head |= {"software": folder.software()}
+    head |= {"software": folder.software_version()}
     document = index.document(path, head, _of(content), _promise(content, manifest))
     expected: dict[str, Any] = json.loads(folder.as_json(to_data(document)))
     return expected | {"files": content["files"]}

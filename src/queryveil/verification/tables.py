@@ -42,7 +42,7 @@ def read(release: Path, manifest: Manifest) -> tuple[dict[str, Opened], dict[str
             # Page headers and not the footer, which the decoder does not believe either.
             with _mapped(file) as content, memoryview(content) as view:
                 tables.require_bounded(parquet_bytes.count_values(view), file)
-            opened[name] = Opened(file, *tables.read(file))
+            opened[name] = Opened(file, *tables.read_table(file))
         except Exception as error:
             if is_local(error):
                 raise

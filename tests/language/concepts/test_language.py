@@ -32,13 +32,13 @@ def table(part: str) -> list[tuple[str, list[str]]]:
 
 
 def labels(*queries: str) -> list[list[str]]:
-    mapped = qv.mapping(queries, NOUNS)
-    return [NOUNS.labels(mapped.of(number)) for number in range(len(queries))]
+    mapped = qv.map_to_concepts(queries, NOUNS)
+    return [NOUNS.labels(mapped.concepts_of(number)) for number in range(len(queries))]
 
 
 def right(rows: list[tuple[str, list[str]]], taxonomy: qv.Taxonomy = NOUNS) -> int:
-    mapped = qv.mapping([query for query, _ in rows], taxonomy)
-    return sum(taxonomy.labels(mapped.of(n)) == expected for n, (_, expected) in enumerate(rows))
+    mapped = qv.map_to_concepts([query for query, _ in rows], taxonomy)
+    return sum(taxonomy.labels(mapped.concepts_of(n)) == expected for n, (_, expected) in enumerate(rows))
 
 
 # -- hand-checked queries ------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def right(rows: list[tuple[str, list[str]]], taxonomy: qv.Taxonomy = NOUNS) -> i
 def test_the_table_is_large_and_its_labels_exist() -> None:
     rows = table("shaped") + table("held-out")
     assert len({query for query, _ in rows}) == len(rows) >= 200
-    assert all(NOUNS.named(label) is not None for _, expected in rows for label in expected)
+    assert all(NOUNS.find_label(label) is not None for _, expected in rows for label in expected)
 
 
 def test_accuracy_is_the_measured_one() -> None:
@@ -58,20 +58,20 @@ def test_accuracy_is_the_measured_one() -> None:
 
 @pytest.mark.parametrize("without", ["phrases", "left-most dropping", "labels across phrases", "singulars"])
 def test_the_table_notices_a_missing_rule(without: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    find = Labels.find
+    find = Labels.find_concept
     if without == "phrases":
         monkeypatch.setattr(reader, "phrases_of", lambda kinds: ((0, len(kinds)),) if kinds else ())
     elif without == "left-most dropping":
         monkeypatch.setattr(
             reader.Reader,
-            "_phrase",
+            "_read_phrase",
             lambda self, w, s: reader._Phrase(s, s[0], find(self._labels, w[slice(*s)])),
         )
     elif without == "labels across phrases":
         monkeypatch.setattr(reader.Reader, "_labels_across", lambda *_: [])
     else:
-        monkeypatch.setattr("queryveil.language.concepts.labels._singulars", lambda *_: {})
-    unread = NOUNS.pruned(np.arange(len(NOUNS)))  # a taxonomy of its own, for which nothing is remembered
+        monkeypatch.setattr("queryveil.language.concepts.labels._singular_concepts", lambda *_: {})
+    unread = NOUNS.prune(np.arange(len(NOUNS)))  # a taxonomy of its own, for which nothing is remembered
     assert right(table("shaped") + table("held-out"), unread) < 319
 
 
@@ -95,7 +95,7 @@ def test_each_phrase_gives_a_concept_in_order() -> None:
 
 
 def test_a_phrase_without_a_concept_is_counted_and_discarded() -> None:
-    mapped = qv.mapping(["hotels near qwertyson", "qwertyson", "the", ""], NOUNS)
+    mapped = qv.map_to_concepts(["hotels near qwertyson", "qwertyson", "the", ""], NOUNS)
     assert mapped.phrases.tolist() == [2, 1, 0, 0]
     assert mapped.unmapped.tolist() == [1, 1, 0, 0]
     assert mapped.offsets.tolist() == [0, 1, 1, 1, 1]
@@ -119,7 +119,7 @@ def test_marks_and_accents_may_be_left_out_or_put_in() -> None:
 
 
 def test_the_parts_say_what_became_of_each_word() -> None:
-    mapped = qv.mapping(["the cheap red shoes of qwertyson", "birds of prey"], NOUNS, parts=True)
+    mapped = qv.map_to_concepts(["the cheap red shoes of qwertyson", "birds of prey"], NOUNS, parts=True)
     first, second = mapped.parts
     assert [(part.text, part.role) for part in first] == [
         ("the", "function"),
@@ -131,21 +131,21 @@ def test_the_parts_say_what_became_of_each_word() -> None:
     ]
     assert first[3].plural and NOUNS.label(first[3].concept) == "shoe.n.01"
     assert [(part.text, part.concept) for part in second] == [("birds of prey", NOUNS.node("bird of prey"))]
-    assert qv.mapping(["shoes"], NOUNS).parts == ()
+    assert qv.map_to_concepts(["shoes"], NOUNS).parts == ()
 
 
 def test_a_taxonomy_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "food.tsv"
     path.write_text("Fruits\tfood\nred apples\tFruits\napple pie\tfood\nfood\t\n")
     food = qv.Taxonomy.from_file(path)
-    mapped = qv.mapping(["a fruit", "big red apple", "red apples", "apple pies", "dog"], food)
+    mapped = qv.map_to_concepts(["a fruit", "big red apple", "red apples", "apple pies", "dog"], food)
     assert food.labels(mapped.concepts) == ["Fruits", "red apples", "red apples", "apple pie"]
     assert mapped.unmapped.tolist() == [0, 0, 0, 0, 1]
 
 
 def test_concepts_that_were_pruned_away_are_not_found() -> None:
-    animals = NOUNS.pruned(NOUNS.below(NOUNS.concept("animal.n.01")))
-    mapped = qv.mapping(["dogs in hotels"], animals)
+    animals = NOUNS.prune(NOUNS.below(NOUNS.find_concept("animal.n.01")))
+    mapped = qv.map_to_concepts(["dogs in hotels"], animals)
     assert animals.labels(mapped.concepts) == ["dog.n.01"]
     assert mapped.unmapped.tolist() == [1]
 
@@ -160,12 +160,14 @@ QUERIES = st.one_of(st.lists(WORDS, max_size=8).map(" ".join), st.text(max_size=
 @given(st.lists(QUERIES, max_size=6))
 @settings(max_examples=200, deadline=None)
 def test_any_text_is_mapped_and_the_counts_add_up(queries: list[str]) -> None:
-    mapped = qv.mapping(queries, NOUNS, parts=True)
+    mapped = qv.map_to_concepts(queries, NOUNS, parts=True)
     assert len(mapped) == len(queries) == len(mapped.parts) == len(mapped.offsets) - 1
     assert (mapped.phrases - mapped.unmapped).tolist() == np.diff(mapped.offsets).tolist()
     assert mapped.unmapped.min(initial=0) >= 0 and mapped.concepts.min(initial=0) >= 0
     for number, parts in enumerate(mapped.parts):
-        assert [part.concept for part in parts if part.role == "concept"] == mapped.of(number).tolist()
+        assert [part.concept for part in parts if part.role == "concept"] == mapped.concepts_of(
+            number
+        ).tolist()
         assert all(part.text and (part.role == "concept") == (part.concept >= 0) for part in parts)
 
 
@@ -173,23 +175,23 @@ def test_any_text_is_mapped_and_the_counts_add_up(queries: list[str]) -> None:
 @settings(max_examples=100, deadline=None)
 def test_a_query_is_mapped_by_itself(queries: list[str]) -> None:
     """Neither its place, nor its neighbours, nor what is remembered, nor its spelling in Unicode changes it."""
-    alone = [qv.mapping([query], NOUNS).of(0).tolist() for query in queries]
-    together = qv.mapping([*queries, *reversed(queries)], NOUNS)
-    assert [together.of(n).tolist() for n in range(2 * len(queries))] == alone + alone[::-1]
-    normal = qv.mapping([qv.normalise(query) for query in queries], NOUNS)
-    assert [normal.of(n).tolist() for n in range(len(queries))] == alone
+    alone = [qv.map_to_concepts([query], NOUNS).concepts_of(0).tolist() for query in queries]
+    together = qv.map_to_concepts([*queries, *reversed(queries)], NOUNS)
+    assert [together.concepts_of(n).tolist() for n in range(2 * len(queries))] == alone + alone[::-1]
+    normal = qv.map_to_concepts([qv.normalise(query) for query in queries], NOUNS)
+    assert [normal.concepts_of(n).tolist() for n in range(len(queries))] == alone
 
 
 def test_what_is_remembered_is_what_is_found_anew() -> None:
     queries = [query for query, _ in table("held-out")]
-    before = qv.mapping(queries, NOUNS).concepts
-    anew = NOUNS.pruned(np.arange(len(NOUNS)))
-    assert qv.mapping(queries, anew).concepts.tolist() == before.tolist()
-    assert qv.mapping(queries, NOUNS).concepts.tolist() == before.tolist()
+    before = qv.map_to_concepts(queries, NOUNS).concepts
+    anew = NOUNS.prune(np.arange(len(NOUNS)))
+    assert qv.map_to_concepts(queries, anew).concepts.tolist() == before.tolist()
+    assert qv.map_to_concepts(queries, NOUNS).concepts.tolist() == before.tolist()
 
 
 def test_the_arrays_cannot_be_changed() -> None:
-    mapped = qv.mapping(["hotels"], NOUNS)
+    mapped = qv.map_to_concepts(["hotels"], NOUNS)
     with pytest.raises(ValueError, match="read-only"):
         mapped.concepts[0] = 1
 
@@ -200,7 +202,7 @@ def test_the_arrays_cannot_be_changed() -> None:
 )
 def test_a_query_of_a_million_characters_is_no_trap(piece: str) -> None:
     # Each takes a second or two; any step that is not linear takes hours.
-    mapped = qv.mapping([piece * (MILLION // len(piece))], NOUNS)
+    mapped = qv.map_to_concepts([piece * (MILLION // len(piece))], NOUNS)
     assert 0 <= mapped.unmapped[0] <= mapped.phrases[0] < MILLION
 
 
@@ -266,7 +268,7 @@ def refuse(*_, **__):
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 import queryveil as qv
 nouns = qv.Taxonomy.wordnet()
-print(nouns.labels(qv.mapping(["cheap flights to london"], nouns).concepts))
+print(nouns.labels(qv.map_to_concepts(["cheap flights to london"], nouns).concepts))
 """
     assert in_a_new_process(code, tmp_path) == "['flight.n.01', 'london.n.01']\n"
     assert list(tmp_path.iterdir()) == []
@@ -278,7 +280,7 @@ import sys
 sys.modules["textblob"] = None
 import queryveil as qv
 try:
-    qv.mapping(["hotels"], qv.Taxonomy.wordnet())
+    qv.map_to_concepts(["hotels"], qv.Taxonomy.wordnet())
 except qv.UsageError as error:
     print(error.message, "|", error.hint)
 """

@@ -23,7 +23,7 @@ def test_the_phrases_in_the_table_are_found() -> None:
     rows = re.findall(r"^ {4}\| (`.*?) \| (.*?) \| .*? \|$", PAGE, re.MULTILINE)
     assert len(rows) == 9
     for queries, expected in rows:
-        mapped = qv.mapping(re.findall("`(.*?)`", queries), qv.Taxonomy.wordnet(), parts=True)
+        mapped = qv.map_to_concepts(re.findall("`(.*?)`", queries), qv.Taxonomy.wordnet(), parts=True)
         assert mapped.phrases.sum() == len(re.findall("`(.*?)`", expected))
         texts = [part.text for parts in mapped.parts for part in parts if part.role == "concept"]
         wanted = re.findall("`(.*?)`", expected)
@@ -34,8 +34,8 @@ def test_single_claims() -> None:
     nouns = qv.Taxonomy.wordnet()
     assert len(word_kinds._CORRECTED) == 35
     assert 80 <= len(word_kinds._OTHER_THING) < 90
-    assert nouns.labels(qv.mapping(["new york hotels", "honda accord"], nouns).concepts) == [
+    assert nouns.labels(qv.map_to_concepts(["new york hotels", "honda accord"], nouns).concepts) == [
         "hotel.n.01",
         "agreement.n.03",
     ]
-    assert qv.mapping(["hotel qwertyson", "resturant"], nouns).unmapped.tolist() == [1, 1]
+    assert qv.map_to_concepts(["hotel qwertyson", "resturant"], nouns).unmapped.tolist() == [1, 1]

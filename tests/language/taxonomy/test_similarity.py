@@ -32,24 +32,24 @@ def test_codes_are_the_fractions_of_the_definition(root: str) -> None:
     domain = Domain.below(nouns, root_named(nouns, root))
     chosen = np.random.default_rng(1)
     for one in chosen.integers(0, len(domain), 15).tolist():
-        codes = domain.codes(one)
+        codes = domain.similarity_codes(one)
         assert codes[one] == 0 and domain.fractions[0] == 1
         for other in chosen.integers(0, len(domain), 30).tolist():
             assert domain.fractions[codes[other]] == by_definition(domain, one, other)
-            assert domain.codes(other)[one] == codes[other]
+            assert domain.similarity_codes(other)[one] == codes[other]
 
 
 @pytest.mark.parametrize("root", ["sport", "social event", "disease"])
 def test_the_least_similarity_is_that_of_all_pairs(root: str) -> None:
     nouns = qv.Taxonomy.wordnet()
     domain = Domain.below(nouns, root_named(nouns, root))
-    assert domain.least_code == max(int(domain.codes(place).max()) for place in range(len(domain)))
+    assert domain.least_code == max(int(domain.similarity_codes(place).max()) for place in range(len(domain)))
 
 
 def test_ancestors_count_on_all_paths_and_inside_the_domain_only() -> None:
     nouns = qv.Taxonomy.wordnet()
-    domain = Domain.below(nouns, nouns.concept("animal.n.01"))
-    dog = int(domain.places(np.array([nouns.concept("dog.n.01")]))[0])
+    domain = Domain.below(nouns, nouns.find_concept("animal.n.01"))
+    dog = int(domain.places(np.array([nouns.find_concept("dog.n.01")]))[0])
     above = nouns.labels(domain.concepts[domain.ancestors(dog)])
     assert {"dog.n.01", "domestic_animal.n.01", "canine.n.02", "animal.n.01"} <= set(above)
     assert "entity.n.01" not in above
@@ -59,18 +59,20 @@ def test_similarity_of_a_file(food_file: Path) -> None:
     food = qv.Taxonomy.from_file(food_file)
     domain = Domain.below(food, 0)
     place = {label: number for number, label in enumerate(food.labels(domain.concepts))}
-    codes = domain.codes(place["apple"])
+    codes = domain.similarity_codes(place["apple"])
     assert domain.fractions[codes[place["orange"]]] == Fraction(2, 4)
     assert domain.fractions[codes[place["blood orange"]]] == Fraction(2, 5)
-    assert domain.least == Fraction(1, 7)  # blood orange and veal, green tea: 4 ancestors each, one in common
-    sim = 1 - math.log2(2 - domain.least)
+    assert domain.least_similarity == Fraction(
+        1, 7
+    )  # blood orange and veal, green tea: 4 ancestors each, one in common
+    sim = 1 - math.log2(2 - domain.least_similarity)
     assert 0 < sim < 1
 
 
 def test_concepts_outside_have_no_place() -> None:
     nouns = qv.Taxonomy.wordnet()
-    domain = Domain.below(nouns, nouns.concept("disease.n.01"))
-    dog, disease = nouns.concept("dog.n.01"), nouns.concept("disease.n.01")
+    domain = Domain.below(nouns, nouns.find_concept("disease.n.01"))
+    dog, disease = nouns.find_concept("dog.n.01"), nouns.find_concept("disease.n.01")
     places = domain.places(np.array([dog, -1, disease])).tolist()
     assert places[:2] == [-1, -1] and domain.concepts[places[2]] == disease
 

@@ -58,12 +58,12 @@ def test_a_file(tmp_path: Path) -> None:
     assert food.depth.tolist() == [1, 2, 3, 3, 3, 2, 3, 3, 2, 3, 3, 3]
     assert food.leaves_below.tolist() == [8, 3, 1, 1, 1, 2, 1, 1, 3, 1, 1, 1]
     assert food.height == 3
-    assert food.labels(food.children.of(0)) == ["fruit", "meat", "dairy"]
-    assert food.labels(food.ancestors(food.concept("beef"))) == ["beef", "meat", "food"]
+    assert food.labels(food.children.targets(0)) == ["fruit", "meat", "dairy"]
+    assert food.labels(food.ancestors(food.find_concept("beef"))) == ["beef", "meat", "food"]
     assert food.all_ancestors(7).tolist() == [0, 5, 7]
-    assert food.labels(food.below(food.concept("meat"))) == ["meat", "chicken", "beef"]
-    assert food.node("Oranges") == food.named("orange") == food.senses("ORANGE")[0] == 3
-    assert food.named("Orange") is None and food.node("pizza") is None
+    assert food.labels(food.below(food.find_concept("meat"))) == ["meat", "chicken", "beef"]
+    assert food.node("Oranges") == food.find_label("orange") == food.senses("ORANGE")[0] == 3
+    assert food.find_label("Orange") is None and food.node("pizza") is None
     assert food.word(3) == food.label(3) == "orange"
     assert food.nearest_names("chesse") == ["cheese"]
 
@@ -172,7 +172,7 @@ def test_shape_and_pruning_follow_their_definitions(
         assert made.depth[node] == len(above[number[node]])
         assert made.leaves_below[node] == len(below - set(tree.values()))
     kept = data.draw(st.sets(st.integers(0, len(made) - 1)))
-    small = made.pruned(sorted(kept))
+    small = made.prune(sorted(kept))
     expected = {0}.union(*(made.ancestors(node).tolist() for node in kept))
     assert small.origin is not None and set(small.origin.tolist()) == expected
     check_pruned(made, small)
@@ -191,38 +191,38 @@ def check_pruned(whole: qv.Taxonomy, small: qv.Taxonomy) -> None:
     assert small.origin is not None
     old = small.origin.tolist()
     assert small.labels(range(len(small))) == whole.labels(old)
-    assert small.renumbered(old).tolist() == list(range(len(small)))
+    assert small.map_concepts(old).tolist() == list(range(len(small)))
     gone = sorted(set(range(len(whole))) - set(old))
-    assert set(small.renumbered(gone).tolist()) <= {-1}
+    assert set(small.map_concepts(gone).tolist()) <= {-1}
     for node in range(len(small)):
         assert small.labels(small.ancestors(node)) == whole.labels(whole.ancestors(old[node]))
-        assert small.named(small.label(node)) == node
+        assert small.find_label(small.label(node)) == node
     assert all(whole.parents[one] < 0 or whole.parents[one] in small.origin for one in old)
 
 
 def test_pruning_wordnet_keeps_ancestors_and_words() -> None:
     nouns = qv.Taxonomy.wordnet()
     items = nouns.lookup(["dog", "cat", "new york", "carnivore"])
-    small = nouns.pruned(items)
+    small = nouns.prune(items)
     check_pruned(nouns, small)
-    assert small.node("dogs") == small.renumbered(items)[0]
+    assert small.node("dogs") == small.map_concepts(items)[0]
     assert small.node("computer") is None and small.node("xqzzt") is None
-    assert small.named("computer.n.01") is None
+    assert small.find_label("computer.n.01") is None
     assert small.senses("computer").size == 0
     assert small.leaves_below[0] == 3, "carnivore is above dog, so it is no leaf"
     assert small.nearest_names("computr") == []
     assert "pruned" not in small.identity and small.identity == nouns.identity
-    again = small.pruned([small.concept("cat")])
+    again = small.prune([small.find_concept("cat")])
     check_pruned(nouns, again)
 
 
 def test_pruning_in_the_graph_keeps_all_paths() -> None:
     nouns = qv.Taxonomy.wordnet()
-    dog = nouns.concept("dog")
-    tree, graph = nouns.pruned([dog]), nouns.pruned([dog], graph=True)
+    dog = nouns.find_concept("dog")
+    tree, graph = nouns.prune([dog]), nouns.prune([dog], graph=True)
     assert "domestic_animal.n.01" not in tree.labels(range(len(tree)))
     assert graph.origin is not None and graph.origin.tolist() == nouns.all_ancestors(dog).tolist()
-    found = graph.labels(graph.all_ancestors(graph.concept("dog")))
+    found = graph.labels(graph.all_ancestors(graph.find_concept("dog")))
     assert found == nouns.labels(nouns.all_ancestors(dog))
     check_pruned(nouns, graph)
 
@@ -231,8 +231,8 @@ def test_pruning_refuses_words_without_concept() -> None:
     nouns = qv.Taxonomy.wordnet()
     for wrong in (-1, len(nouns)):
         with pytest.raises(qv.UsageError, match="must be numbers from 0 to 82114"):
-            nouns.pruned([0, wrong])
-    assert nouns.pruned([]).labels([0]) == ["entity.n.01"] and len(nouns.pruned([])) == 1
+            nouns.prune([0, wrong])
+    assert nouns.prune([]).labels([0]) == ["entity.n.01"] and len(nouns.prune([])) == 1
 
 
 @given(st.integers(1, 12), st.data())
@@ -244,7 +244,7 @@ def test_graphs_follow_their_definitions(size: int, data: st.DataObject) -> None
     for node in range(size):
         above = [up for up in range(size) if rank[up] < rank[node]]
         ups.append(sorted(data.draw(st.sets(st.sampled_from(above)))) if above else [])
-    links = Links.counted(
+    links = Links.from_counts(
         np.array([len(up) for up in ups]), np.array([u for up in ups for u in up], dtype=int)
     )
 
@@ -252,10 +252,10 @@ def test_graphs_follow_their_definitions(size: int, data: st.DataObject) -> None
         return {node}.union(*(reach(up) for up in ups[node]))
 
     for node in range(size):
-        assert links.closure().of(node).tolist() == sorted(reach(node))
-        assert links.reached(np.array([node])).tolist() == sorted(reach(node))
-        assert links.reversed.of(node).tolist() == [v for v in range(size) if node in ups[v]]
+        assert links.closure().targets(node).tolist() == sorted(reach(node))
+        assert links.reachable(np.array([node])).tolist() == sorted(reach(node))
+        assert links.reverse.targets(node).tolist() == [v for v in range(size) if node in ups[v]]
     kept = sorted(data.draw(st.sets(st.integers(0, size - 1), min_size=1)))
-    part = links.restricted(np.array(kept, dtype=np.int32))
+    part = links.restrict(np.array(kept, dtype=np.int32))
     for new, old in enumerate(kept):
-        assert [kept[up] for up in part.of(new)] == [up for up in ups[old] if up in kept]
+        assert [kept[up] for up in part.targets(new)] == [up for up in ups[old] if up in kept]

@@ -69,12 +69,12 @@ def small(tmp_path: Path) -> Path:
 
 def test_the_script_follows_the_documented_rules(small: Path, tmp_path: Path) -> None:
     made, licence = build(small, tmp_path / "out")
-    arrays = wordnet.read(tmp_path / "out" / wordnet.FILE)
-    lexicon, hypernyms = wordnet.lexicon(arrays), wordnet.hypernyms(arrays)
+    arrays = wordnet.read_wordnet(tmp_path / "out" / wordnet.FILE)
+    lexicon, hypernyms = wordnet.build_lexicon(arrays), wordnet.build_hypernyms(arrays)
     labels = [lexicon.label(node) for node in range(6)]
     # Siblings in file order; the dog that barks is below pet, its first hypernym, though animal is one too.
     assert labels == ["thing.n.01", "animal.n.01", "dog.n.01", "pet.n.01", "dog.n.02", "rex.n.01"]
-    assert [[labels[up] for up in hypernyms.of(node)] for node in range(6)] == [
+    assert [[labels[up] for up in hypernyms.targets(node)] for node in range(6)] == [
         [],
         ["thing.n.01"],
         ["animal.n.01"],
@@ -91,9 +91,9 @@ def test_the_script_follows_the_documented_rules(small: Path, tmp_path: Path) ->
 
 
 def test_the_shipped_file_is_what_the_script_makes(tmp_path: Path) -> None:
-    arrays = wordnet.read()
-    about = wordnet.about(arrays)
-    assert wordnet.digest(arrays) == about["digest"]
+    arrays = wordnet.read_wordnet()
+    about = wordnet.describe_source(arrays)
+    assert wordnet.array_digest(arrays) == about["digest"]
     assert about["digest"].startswith(DIGEST)
     assert b"Princeton University" in shipped(wordnet.LICENCE)
     files = [DATABASE / name for name in ("data.noun", "index.noun", "noun.exc")]
@@ -123,7 +123,7 @@ def test_figures_of_wordnet() -> None:
 
 def test_every_label_finds_its_concept() -> None:
     nouns = qv.Taxonomy.wordnet()
-    assert [nouns.named(label) for label in nouns.labels(range(len(nouns)))] == list(range(len(nouns)))
+    assert [nouns.find_label(label) for label in nouns.labels(range(len(nouns)))] == list(range(len(nouns)))
 
 
 def test_every_lemma_finds_its_first_sense() -> None:
@@ -178,29 +178,29 @@ def test_unknown_words_have_no_concept(word: str) -> None:
     "label", ["dog", "dog.n.00", "dog.n.99", "dog.n.", "dog.n.-1", "dog.n.²", ".n.01", "dog.v.01"]
 )
 def test_labels_that_name_nothing(label: str) -> None:
-    assert qv.Taxonomy.wordnet().named(label) is None
+    assert qv.Taxonomy.wordnet().find_label(label) is None
 
 
 def test_a_sense_has_one_label_but_may_be_named_by_any_of_its_words() -> None:
     nouns = qv.Taxonomy.wordnet()
-    node = nouns.named("scientific_discipline.n.01")
+    node = nouns.find_label("scientific_discipline.n.01")
     assert node is not None and nouns.label(node) == "science.n.01"
-    assert nouns.word(nouns.concept("ice cream")) == "ice cream"
+    assert nouns.word(nouns.find_concept("ice cream")) == "ice cream"
 
 
 def test_tree_and_graph() -> None:
     nouns = qv.Taxonomy.wordnet()
-    dog = nouns.concept("dog")
+    dog = nouns.find_concept("dog")
     path = nouns.labels(nouns.ancestors(dog))
     assert path[:3] == ["dog.n.01", "canine.n.02", "carnivore.n.01"] and path[-1] == "entity.n.01"
     assert set(nouns.labels(nouns.all_ancestors(dog))) == {*path, "domestic_animal.n.01"}
-    domestic = nouns.concept("domestic_animal.n.01")
+    domestic = nouns.find_concept("domestic_animal.n.01")
     assert dog in nouns.below(domestic, graph=True) and dog not in nouns.below(domestic)
 
 
 def test_instances_are_below_what_they_are_instances_of() -> None:
     nouns = qv.Taxonomy.wordnet()
-    assert nouns.concept("city") in nouns.ancestors(nouns.concept("new york"))
+    assert nouns.find_concept("city") in nouns.ancestors(nouns.find_concept("new york"))
 
 
 def test_a_wrong_name_gets_close_ones() -> None:
@@ -209,10 +209,10 @@ def test_a_wrong_name_gets_close_ones() -> None:
     assert "disease.n.01" in nouns.nearest_names("diseaze.n.01")
     assert len(nouns.nearest_names("dogg", n=2)) == 2
     with pytest.raises(qv.UsageError, match="'diseaze'") as caught:
-        nouns.concept("diseaze")
+        nouns.find_concept("diseaze")
     assert "disease" in caught.value.hint
     with pytest.raises(qv.UsageError, match="no name in it is close"):
-        nouns.concept("zqxzqxzqxzqx")
+        nouns.find_concept("zqxzqxzqxzqx")
 
 
 def test_it_is_loaded_once_and_cannot_be_changed() -> None:

@@ -290,7 +290,7 @@ def test_group_numbers_are_random_and_nothing_else_changes() -> None:
 def test_the_order_of_rows_does_not_tell_that_of_the_log() -> None:
     # Pairs of users with an animal each, in the order of their names and times.
     below = qv.Taxonomy.wordnet()
-    animals = below.below(below.concept("animal.n.01"))
+    animals = below.below(below.find_concept("animal.n.01"))
     words = [
         w
         for w in (below.word(int(one)) for one in animals[::3])

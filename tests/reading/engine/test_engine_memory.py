@@ -128,7 +128,7 @@ def test_under_the_least_limit_all_is_well_or_memory_is_named(log: Path, release
 
     publish = "publish zealous log.parquet --epsilon 4 --delta 1e-6 --max-items 1 --allow-empty --out least"
     for words in (["inspect", "log.parquet"], ["release", "verify", "release"], publish.split()):
-        done = limited(memory.least() / 1e9, *words, cwd=log.parent)
+        done = limited(memory.minimum_memory() / 1e9, *words, cwd=log.parent)
         assert done.returncode == 0 or (done.returncode == 5 and "memory" in done.stderr), done.stderr
 
 

@@ -247,12 +247,12 @@ FORMULAS = ["=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1", "\n=1", " =1", "=cmd
 
 @pytest.mark.parametrize("text", FORMULAS, ids=ascii)
 def test_no_text_is_a_formula(text: str) -> None:
-    assert spreadsheet.safe(text) == f"'{text}"
+    assert spreadsheet.escape_cell(text) == f"'{text}"
 
 
 def test_numbers_and_other_text_stay_as_they_are() -> None:
     for same in (-5, -0.5, 0, 12, None, True, "a=b", "new york", "3-2", "'quoted", ""):
-        assert spreadsheet.safe(same) is same
+        assert spreadsheet.escape_cell(same) is same
 
 
 def test_a_table_as_csv(tmp_path: Path) -> None:

@@ -560,11 +560,14 @@ def test_standard_output_without_room(here: Path) -> None:
         ("release verify nowhere", 3, "2>&-"),
         ("release verify nowhere", 3, "<&- >&- 2>&-"),
         ("nonsense", 2, ">&- 2>&-"),
+        (f"{PUBLISH} --ledger ledger.db --source web --epsilon 3", 4, "<&- >&- 2>&-"),
     ],
 )
 def test_closed_standard_streams_do_not_change_the_exit_code(
     line: str, code: int, closing: str, here: Path
 ) -> None:
+    if "ledger.db" in line:
+        open_ledger()
     words = [sys.executable, "-c", "from queryveil.show import cli; cli.run()", *line.split()]
     assert subprocess.run(["sh", "-c", f'exec "$@" {closing}', "sh", *words], check=False).returncode == code
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
-from queryveil.synthetic.generator import LogSettings, batches
+from queryveil.synthetic.generator import LogSettings, generate_batches
 from queryveil.synthetic.generator.histories import Popularity
 from queryveil.synthetic.generator.pool import make_pool
 
@@ -17,7 +17,7 @@ SMALL: dict[str, Any] = {"users": 40, "rows": 400, "pool_size": 500}
 
 
 def rows(**settings: Any) -> pa.Table:
-    return pa.Table.from_batches(batches(LogSettings(**{**SMALL, **settings})))
+    return pa.Table.from_batches(generate_batches(LogSettings(**{**SMALL, **settings})))
 
 
 def test_without_drift_no_day_is_different() -> None:
@@ -32,9 +32,9 @@ def test_a_log_of_later_days_has_the_popularity_of_these_days() -> None:
     chance = np.linspace(0.001, 0.999, 200)
     anywhere = np.full(200, -1)
     for day in range(3):
-        found = later.draw(np.full(200, day), anywhere, chance)
-        assert (found == whole.draw(np.full(200, day + 6), anywhere, chance)).all()
-        assert (found != whole.draw(np.full(200, day + 5), anywhere, chance)).any()
+        found = later.draw_queries(np.full(200, day), anywhere, chance)
+        assert (found == whole.draw_queries(np.full(200, day + 6), anywhere, chance)).all()
+        assert (found != whole.draw_queries(np.full(200, day + 5), anywhere, chance)).any()
 
 
 def test_one_day_that_drifted_is_different_from_one_that_did_not() -> None:

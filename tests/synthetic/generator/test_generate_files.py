@@ -17,7 +17,14 @@ import pytest
 import zstandard
 
 from queryveil.errors import OutputError, UsageError
-from queryveil.synthetic.generator import SCHEMA, LogSettings, batches, generate, results_table, write_results
+from queryveil.synthetic.generator import (
+    SCHEMA,
+    LogSettings,
+    generate,
+    generate_batches,
+    results_table,
+    write_results,
+)
 
 SETTINGS = LogSettings(users=400, rows=8_000, seed=11, pool_size=2_000)
 Row = tuple[str, datetime, str, str | None, int | None]
@@ -25,7 +32,7 @@ Row = tuple[str, datetime, str, str | None, int | None]
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
-    return [tuple(row.values()) for batch in batches(SETTINGS) for row in batch.to_pylist()]
+    return [tuple(row.values()) for batch in generate_batches(SETTINGS) for row in batch.to_pylist()]
 
 
 def text_of(path: Path) -> str:

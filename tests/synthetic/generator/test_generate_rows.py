@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from queryveil.synthetic.generator import SCHEMA, LogSettings, LogStream, batches, results_table
+from queryveil.synthetic.generator import SCHEMA, LogSettings, LogStream, generate_batches, results_table
 
 USUAL = LogSettings(version=1, users=4_000, rows=124_000, seed=3, pool_size=20_000)
 # No one-off queries and no secrets: every row is then about a pool query.
@@ -22,7 +22,7 @@ POOL_ONLY = LogSettings(users=1_000, seed=4, pool_size=5_000, one_off=0, secrets
 
 
 def table(settings: LogSettings) -> pa.Table:
-    return pa.Table.from_batches(batches(settings), SCHEMA)
+    return pa.Table.from_batches(generate_batches(settings), SCHEMA)
 
 
 def normalised(query: str) -> str:

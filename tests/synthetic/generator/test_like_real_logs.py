@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
-from queryveil.synthetic.generator import LogSettings, batches
+from queryveil.synthetic.generator import LogSettings, generate_batches
 from queryveil.synthetic.generator.pool import make_pool
 
 # Rows per user as in AOL's log, which most figures are of.
@@ -19,7 +19,7 @@ SIZE: dict[str, Any] = {"users": 3_000, "rows": 165_000, "days": 91, "seed": 2, 
 
 
 def made(version: int) -> pa.Table:
-    return pa.Table.from_batches(batches(LogSettings(version=version, **SIZE)))
+    return pa.Table.from_batches(generate_batches(LogSettings(version=version, **SIZE)))
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,12 @@ def rows() -> pa.Table:
 
 
 @pytest.fixture(scope="module")
-def figures(rows: pa.Table) -> qv.LogFigures:
+def figures(rows: pa.Table) -> qv.LogStatistics:
     return qv.figures_of(qv.read(rows))
 
 
 @pytest.fixture(scope="module")
-def former() -> qv.LogFigures:
+def former() -> qv.LogStatistics:
     return qv.figures_of(qv.read(made(1)))
 
 
@@ -43,7 +43,7 @@ def near(found: float | None, published: float) -> bool:
 
 
 def test_few_queries_have_much_of_the_volume_and_most_are_made_once(
-    figures: qv.LogFigures, former: qv.LogFigures
+    figures: qv.LogStatistics, former: qv.LogStatistics
 ) -> None:
     assert near(figures.top[1], 0.009) and not near(former.top[1], 0.009)
     assert near(figures.top[10], 0.031)
@@ -51,13 +51,13 @@ def test_few_queries_have_much_of_the_volume_and_most_are_made_once(
     assert near(figures.once, 0.637)
 
 
-def test_users_have_one_row_or_very_many(figures: qv.LogFigures, former: qv.LogFigures) -> None:
+def test_users_have_one_row_or_very_many(figures: qv.LogStatistics, former: qv.LogStatistics) -> None:
     assert near(figures.rows_median, 17)
     assert near(figures.rows_one, 0.087) and not near(former.rows_one, 0.087)
     assert near(figures.heavy, 0.70)
 
 
-def test_sessions_are_short_or_long(figures: qv.LogFigures, former: qv.LogFigures) -> None:
+def test_sessions_are_short_or_long(figures: qv.LogStatistics, former: qv.LogStatistics) -> None:
     assert near(figures.session_mean, 2.91)
     assert near(figures.session_one, 0.476)
     assert figures.session_mean is not None and former.session_mean is not None
@@ -65,7 +65,7 @@ def test_sessions_are_short_or_long(figures: qv.LogFigures, former: qv.LogFigure
     assert figures.session_one > 1 / figures.session_mean  # type: ignore[operator]
 
 
-def test_nights_and_weekends_are_quiet(figures: qv.LogFigures, former: qv.LogFigures) -> None:
+def test_nights_and_weekends_are_quiet(figures: qv.LogStatistics, former: qv.LogStatistics) -> None:
     assert figures.hours and former.hours and figures.weekdays and former.weekdays
     assert near(max(figures.hours), 0.067) and near(min(figures.hours), 0.0075)
     assert not near(min(former.hours), 0.0075)
@@ -75,7 +75,7 @@ def test_nights_and_weekends_are_quiet(figures: qv.LogFigures, former: qv.LogFig
     assert former.weekdays[5] > 0.92 * former.weekdays[0]
 
 
-def test_people_repeat_searches_and_click_the_same_result(rows: pa.Table, figures: qv.LogFigures) -> None:
+def test_people_repeat_searches_and_click_the_same_result(rows: pa.Table, figures: qv.LogStatistics) -> None:
     assert near(figures.repeats, 0.33)
 
     def share_of_the_same(table: pa.Table) -> float:
@@ -102,6 +102,8 @@ def test_the_most_frequent_queries_look_for_sites(rows: pa.Table) -> None:
 
 def test_few_rows_per_user_make_many_users_of_one_row() -> None:
     """As in a log of one day: Excite's had half of its users with one query, at five rows on average."""
-    day = pa.Table.from_batches(batches(LogSettings(users=4_000, rows=19_400, days=1, pool_size=5_000)))
+    day = pa.Table.from_batches(
+        generate_batches(LogSettings(users=4_000, rows=19_400, days=1, pool_size=5_000))
+    )
     counts = Counter(Counter(day["user"].to_pylist()).values())
     assert 0.4 < counts[1] / 4_000 < 0.6

@@ -123,7 +123,7 @@ def test_query_shares_are_those_of_the_release(name: str, tmp_path: Path) -> Non
 def test_the_check_above_sees_sessions_that_start_by_frequency_alone(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = model.GraphModel.of(GRAPHS[name])
+    right = model.GraphModel.from_tables(GRAPHS[name])
     broken = dataclasses.replace(right, starts=right.frequency)
     monkeypatch.setattr(model.GraphModel, "of", lambda _: broken)
     assert p_value(GRAPHS[name], tmp_path) < FALSE_ALARM

@@ -55,7 +55,7 @@ def tampered(release: Path, to: Path, change: Change) -> set[str]:
     change(manifest, rows)
     pq.write_table(pa.Table.from_pylist(rows, table.schema), to / "log.parquet", compression="zstd")
     file = to / "log.parquet"
-    known = {"sha256": folder.digest(file), "bytes": file.stat().st_size, "rows": len(rows)}
+    known = {"sha256": folder.file_digest(file), "bytes": file.stat().st_size, "rows": len(rows)}
     manifest["files"]["log.parquet"] = known
     manifest["tables"]["log"]["rows"] = len(rows)
     (to / folder.MANIFEST).write_text(folder.as_json(manifest), encoding="utf-8")

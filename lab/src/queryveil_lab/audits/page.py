@@ -38,14 +38,14 @@ tr.refutes td { font-weight: 700; background: #fbeaea; }
 def write(audit: Audit, out: Path) -> None:
     """The folder appears complete, or not at all."""
     figures.altair()  # missing libraries are told before anything is written
-    with output.disk_errors(out), appearing.claimed(out) as claims:
+    with output.disk_errors(out), appearing.claim_paths(out) as claims:
         (claim,) = claims
         claim.content.mkdir()
         figures.save(chart(audit), claim.content, "trade-off")
         document = json.dumps(audit.as_dict(), indent=2, allow_nan=False)
         (claim.content / DOCUMENT).write_text(document + "\n", encoding="utf-8")
         (claim.content / "index.html").write_text(page(audit), encoding="utf-8")
-        claims.appear(f"'{out}' is complete")
+        claims.publish_claims(f"'{out}' is complete")
 
 
 def chart(audit: Audit) -> Any:

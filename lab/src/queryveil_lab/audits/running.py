@@ -158,7 +158,7 @@ class Kept:
         kept["epsilon"] = min(found.epsilon, _ENDLESS)
         del kept["claim"]
         _write(self._file(number), kept)
-        interruptions.kept(self.folder, "finished trials are kept: run it again to go on")
+        interruptions.note_partial(self.folder, "finished trials are kept: run it again to go on")
 
     def remove(self) -> None:
         with contextlib.suppress(OSError):

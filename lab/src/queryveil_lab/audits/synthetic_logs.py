@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from queryveil import CannotBeMet, Mechanism, Noise, publish, synthesize
 from queryveil.files import workspace
-from queryveil.synthetic.synthesis.draw import parts
+from queryveil.synthetic.synthesis.draw import draw_parts
 from queryveil.synthetic.synthesis.model import GraphModel
 from queryveil.synthetic.synthesis.size import SESSION_GAP, Size
 from queryveil_lab.audits.dressing import Dress, log_of, names_of
@@ -60,11 +60,11 @@ class SyntheticStep:
     def drawn(self, tables: Tables, world: World) -> pa.Table | None:
         """The rows of a synthetic log; nothing of the world is used. None if nothing is published."""
         try:
-            model = GraphModel.of(tables)
+            model = GraphModel.from_tables(tables)
         except CannotBeMet:
             return None
-        size = Size(seed=_seed()).filled(model.released)
-        return pa.Table.from_batches([one.batch for one in parts(model, size)])
+        size = Size(seed=_seed()).fill_defaults(model.released_total)
+        return pa.Table.from_batches([one.batch for one in draw_parts(model, size)])
 
     def load(self, world: World) -> int:
         return _DRAWING + world.items

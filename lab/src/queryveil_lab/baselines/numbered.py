@@ -38,7 +38,7 @@ class Numbered(Original):
     def histories(self, kind: str = "queries") -> Histories:
         if kind == "queries":
             return self.whole
-        return self.once(("histories", kind), lambda: _histories(self.log, kind))
+        return self.compute_once(("histories", kind), lambda: _histories(self.log, kind))
 
     @functools.cached_property
     def lengths(self) -> Whole:
@@ -53,7 +53,7 @@ class Numbered(Original):
             kept = histories.collect_user_counts(self.log, item_kinds.kind("queries"), bound)
             return _by_number(self.whole, kept.users_per_item())
 
-        return self.once(("first events", most), counted)
+        return self.compute_once(("first events", most), counted)
 
     def with_all_words(self, published: Flags) -> Flags:
         """Queries whose keywords are all among the published ones."""
@@ -67,7 +67,7 @@ class Numbered(Original):
             known = (items >= 0) & (words >= 0)
             return items[known], words[known]
 
-        items, words = self.once("words", pairs)
+        items, words = self.compute_once("words", pairs)
         whole = np.ones(self.whole.different, np.bool_)
         whole[items[~published[words]]] = False
         return whole

@@ -243,7 +243,7 @@ def _with_changes(stage: Stage) -> list[tuple[I32, int | None]]:
 
 def _write(mapping: pa.Table, file: Path) -> None:
     """Words of a raw log are in it: nobody else may read it."""
-    with output.disk_errors(file), appearing.claimed(file) as claims:
+    with output.disk_errors(file), appearing.claim_paths(file) as claims:
         (claim,) = claims
         claim.content.touch(mode=0o600)
         with claim.content.open("wb") as content:
@@ -254,7 +254,7 @@ def _write(mapping: pa.Table, file: Path) -> None:
                     delimiter="\t", quoting_style="none", quoting_header="none"
                 )
                 pyarrow.csv.write_csv(mapping, content, options)
-        claims.appear(f"'{file}' is complete")
+        claims.publish_claims(f"'{file}' is complete")
 
 
 # -- what people read ----------------------------------------------------------------------------------------

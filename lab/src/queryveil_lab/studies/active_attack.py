@@ -59,7 +59,7 @@ def _attacked(original: Original, cell: Cell, repeat: int) -> list[dict[str, Any
         numbers |= {name: cell[name] for name in ("epsilon", "delta")}
         numbers |= {"max_items": cell["most"], "max_queries": cell["most"]}
     attack = ActiveAttack(methods=(cell["method"],), **numbers)
-    made: list[dict[str, Any]] = original.once(
+    made: list[dict[str, Any]] = original.compute_once(
         (cell["method"], repeat, *numbers.values()), lambda: attack.run(original.log).figures["methods"]
     )
     return made

@@ -102,9 +102,9 @@ def at_equal_distances(coded: Coded, size: int) -> tuple[Tree, Bags]:
 
     filled = np.flatnonzero(coded.bags.lengths)
     some = coded.bags.take(filled[np.linspace(0, len(filled) - 1, size).astype(np.int64)])
-    pruned = coded.taxonomy.pruned(np.unique(some.items))
+    pruned = coded.taxonomy.prune(np.unique(some.items))
     before = np.arange(len(coded.taxonomy)) if coded.taxonomy.origin is None else coded.taxonomy.origin
-    return Tree(pruned.parents), Bags(pruned.renumbered(before[some.items]), some.offsets)
+    return Tree(pruned.parents), Bags(pruned.map_concepts(before[some.items]), some.offsets)
 
 
 def measure(coded: Coded, given: Given, cell: Cell) -> Iterator[Row]:

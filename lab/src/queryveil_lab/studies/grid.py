@@ -66,7 +66,7 @@ class Entry:
                 return
 
     def sides(self, original: Original, log: SearchLog, cell: Cell, repeats: int) -> Iterator[Released]:
-        return map(Released.of, self.releases(log, cell, repeats))
+        return map(Released.from_release, self.releases(log, cell, repeats))
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Grid:
         if not self.shared:
             return sides
         # Those of one setting are kept: cells that share them follow each other.
-        kept: dict[tuple[Any, ...], list[Released]] = original.once("releases", dict)
+        kept: dict[tuple[Any, ...], list[Released]] = original.compute_once("releases", dict)
         setting = (method.label, *(value for axis, value in cell.values.items() if method.takes(axis)))
         if setting not in kept:
             kept.clear()
@@ -147,7 +147,7 @@ class Grid:
                 yield from measure(original, side, cell, run)
 
     def _measured(self, measure: Measure, original: Original, side: Released, cell: Cell) -> Iterator[Row]:
-        lacking = measure.lacks(side)
+        lacking = measure.missing_table(side)
         if lacking is not None:
             raise InputError(
                 f"measure {measure.name} needs a table of {lacking}, and {self.method(cell).label} publishes none",
@@ -155,7 +155,7 @@ class Grid:
             )
         for metric, value in measure.figures(original, side).items():
             if value is not None:
-                yield row(metric, value, unit=measure.stated(metric).unit)
+                yield row(metric, value, unit=measure.describe_figure(metric).unit)
 
     def differs(self, given: Given, cell: Cell) -> bool:
         """A method without some parameter is measured at its first value alone."""

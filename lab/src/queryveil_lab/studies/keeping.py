@@ -63,7 +63,7 @@ class Kept:
     def write(self, cell: Cell, rows: list[Row]) -> None:
         with output.disk_errors(self.out):
             _atomically(self.folder / _file_name(cell), rows)
-        interruptions.kept(self.folder, "finished cells are kept: run it again to go on")
+        interruptions.note_partial(self.folder, "finished cells are kept: run it again to go on")
 
     def remove(self) -> bool:
         """Take away what was written here, and the folder unless something else is in it."""
@@ -114,7 +114,7 @@ def _identity(study: Study, given: Given) -> dict[str, Any]:
         "version": study.version,
         "axes": {name: list(values) for name, values in given.axes.items()},
         "repeats": given.repeats,
-        "results": folder.digest(given.results) if given.results and given.results.is_file() else None,
+        "results": folder.file_digest(given.results) if given.results and given.results.is_file() else None,
         "log": given.log.fingerprint(*given.log.columns) if given.log is not None else None,
         "software": metadata.version("queryveil"),
     }

@@ -94,7 +94,7 @@ def _keywords(side: Original | Released, graph: Graph, cell: Cell) -> set[str]:
             ) from None
         return dict(zip(found["query"].to_pylist(), found["probability"].to_pylist(), strict=True))
 
-    known = side.once(("keywords", cell["seeds"], cell["min_clicks"]), chances)
+    known = side.compute_once(("keywords", cell["seeds"], cell["min_clicks"]), chances)
     return {query for query, chance in known.items() if chance > cell["threshold"]}
 
 
@@ -106,7 +106,7 @@ def _in_release(original: Original, side: Released, cell: Cell, _: int) -> Itera
     log = original.graph("clicks")
     released = Graph(queries=side.release.tables["queries"], clicks=side.release.tables["clicks"])
     ours, theirs = _keywords(original, log, cell), _keywords(side, released, cell)
-    edges, kept = (one.positive("clicks", cell["min_clicks"]) for one in (log, released))
+    edges, kept = (one.positive_counts("clicks", cell["min_clicks"]) for one in (log, released))
     found = {
         COUNT: len(theirs),
         SHARED: len(ours & theirs),

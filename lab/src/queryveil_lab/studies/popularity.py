@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from queryveil import CannotBeMet, ClickGraph, Graph, SearchLog, popularity, publish, rising
+from queryveil import CannotBeMet, ClickGraph, Graph, SearchLog, publish, query_popularity, trending_queries
 from queryveil.extension import item_kinds
-from queryveil.measure.comparison import spearman
+from queryveil.measure.comparison import spearman_correlation
 from queryveil.measure.graph import occurrence_counts
 from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import exact_release
@@ -84,11 +84,11 @@ def _periods(given: Given) -> Periods:
 def _measured(periods: Periods, given: Given, cell: Cell) -> Iterator[Row]:
     number = cell["periods"]
     logs, graphs = periods.parts(number)
-    truth = _changes(popularity(graphs))
+    truth = _changes(query_popularity(graphs))
     method = ClickGraph(epsilon=cell["epsilon"] / number, delta=cell["delta"] / number, max_queries=cell["d"])
     for run in range(given.repeats):
         tables = [publish(one, method, allow_empty=True, i_understand=True).tables["queries"] for one in logs]
-        shares = popularity({_name(at): Graph(queries=table) for at, table in enumerate(tables)})
+        shares = query_popularity({_name(at): Graph(queries=table) for at, table in enumerate(tables)})
         for metric, value in _compared(truth, _changes(shares)).items():
             yield {**row(metric, value), "how": MEASURED, "repeat": run}
 
@@ -97,7 +97,7 @@ def _changes(shares: pa.Table) -> dict[str, float]:
     """By how much the share of each query changed that every period has; the largest rise first."""
     if shares.num_rows == 0 or len(shares["period"].unique()) < 2:
         return {}
-    found = rising(shares, shares.num_rows)
+    found = trending_queries(shares, shares.num_rows)
     return dict(zip(found["query"].to_pylist(), found["change"].to_pylist(), strict=True))
 
 
@@ -106,7 +106,7 @@ def _compared(truth: dict[str, float], released: dict[str, float]) -> dict[str, 
     found: dict[str, float] = {FOLLOWED: len(released)}
     if len(both) < _LEAST:
         return found
-    correlation = spearman([truth[query] for query in both], [released[query] for query in both])
+    correlation = spearman_correlation([truth[query] for query in both], [released[query] for query in both])
     if correlation is not None:
         found[CORRELATION] = correlation
     # Among the same queries: what is not published cannot be told to rise.

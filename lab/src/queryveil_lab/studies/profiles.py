@@ -111,7 +111,7 @@ class Prepared:
         """The profiles of all users; what is outside the topics is no part of them."""
         topics = self.topics(setting)
         return profile_counts(
-            phrases.owners, topics.of[phrases.concepts], users=phrases.users, number=len(topics)
+            phrases.owners, topics.topic_of_concept[phrases.concepts], users=phrases.users, number=len(topics)
         )
 
 
@@ -146,8 +146,8 @@ def generated(
     words = [taxonomy.word(concept) for concept in range(len(taxonomy))]
     posed = taxonomy.lookup(words) == np.arange(len(taxonomy))
     topics, roots = Topics(taxonomy, SUB_TOPICS), Topics(taxonomy, ROOTS)
-    choices = [np.flatnonzero((topics.of == topic) & posed) for topic in range(len(topics))]
-    anywhere = np.flatnonzero((roots.of >= 0) & posed)
+    choices = [np.flatnonzero((topics.topic_of_concept == topic) & posed) for topic in range(len(topics))]
+    anywhere = np.flatnonzero((roots.topic_of_concept >= 0) & posed)
     spread = int(_SPREAD * phrases)
     counts = random.integers(phrases - spread, phrases + spread, size=users, endpoint=True)
     owners = np.repeat(np.arange(users), counts)
@@ -166,7 +166,7 @@ def of_log(log: SearchLog, most: int, seed: int, taxonomy: Taxonomy) -> Phrases:
 
     A hash of seed and user chooses them, so that the same log gives the same users on every engine.
     """
-    inside = Topics(taxonomy, ROOTS).of >= 0
+    inside = Topics(taxonomy, ROOTS).topic_of_concept >= 0
     chosen: list[tuple[bytes, Numbers]] = []
     for names, found in windows(log, taxonomy):
         kept = found.only(inside[found.concepts])
@@ -250,7 +250,9 @@ def sampling(prepared: Prepared, setting: Setting, criterion: str) -> Choice:
     """The mechanism's choice, except that SQC2 goes by the topics of the profile also where each root is a domain."""
     topics, domains = prepared.topics(setting), prepared.domains[setting.whole]
     samplers = tuple(
-        Exponential(domain, criterion, topics.of[domain.concepts] if criterion == SQC2 else None)
+        Exponential(
+            domain, criterion, topics.topic_of_concept[domain.concepts] if criterion == SQC2 else None
+        )
         for domain in domains
     )
     return Choice(prepared.taxonomy, samplers, (WORDNET_DOMAIN,) if setting.whole else ROOTS, topics.labels)

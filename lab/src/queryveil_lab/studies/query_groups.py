@@ -54,7 +54,7 @@ class BothCounted(Original):
 def _counted(given: Given) -> BothCounted:
     log = _events(given.the_log)
     bounds = [int(d) for d in given.axes["d"]]
-    sides = {NONE: log, WORDS: groups.grouped(log)}
+    sides = {NONE: log, WORDS: groups.group_queries(log)}
     asked = given.axes[GROUPING]
     return BothCounted(
         log,

@@ -67,7 +67,9 @@ def _exact(_: Original, cell: Cell) -> Iterator[Row]:
 def _released(_: Original, side: Released, cell: Cell, __: int) -> Iterator[Row]:
     """The share of the queries of a frequency that one release holds."""
     queries = side.release.tables["queries"]["query"]
-    found = side.once("frequencies", lambda: Counter(int(query.split()[0]) for query in queries.to_pylist()))
+    found = side.compute_once(
+        "frequencies", lambda: Counter(int(query.split()[0]) for query in queries.to_pylist())
+    )
     yield row(PROBABILITY, found[cell["frequency"]] / _QUERIES)
     yield row(TRIALS, _QUERIES)
 

@@ -116,7 +116,9 @@ def _first_days(original: Original, cell: Cell) -> SearchLog:
     log = original.log
     if _SPAN not in cell.values:
         return log
-    end = exact_release.ends(original.once("start", lambda: exact_release.span_of(log)[0]), cell[_SPAN])
+    end = exact_release.ends(
+        original.compute_once("start", lambda: exact_release.span_of(log)[0]), cell[_SPAN]
+    )
     return dataclasses.replace(
         log,
         normal=log.table.filter(log.table["time"] < end),

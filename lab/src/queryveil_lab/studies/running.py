@@ -182,7 +182,7 @@ def _write(made: Comparison, kept: Kept) -> None:
     """The folder appears complete, or not at all."""
     out = kept.out
     private = made.given.log is not None
-    with output.disk_errors(out), appearing.claimed(out) as claims:
+    with output.disk_errors(out), appearing.claim_paths(out) as claims:
         (claim,) = claims
         claim.content.mkdir(mode=0o700 if private else 0o777)
         writing.fill(claim.content, made.study, made.given, made.findings, made.checks)
@@ -190,4 +190,4 @@ def _write(made: Comparison, kept: Kept) -> None:
             for file in claim.content.rglob("*"):
                 file.chmod(0o700 if file.is_dir() else 0o600)
         output.new_folder(out)
-        claims.appear(f"'{out}' is complete")
+        claims.publish_claims(f"'{out}' is complete")

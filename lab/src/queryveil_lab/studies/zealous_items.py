@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from queryveil.extension import Original, Released
-from queryveil.measure.coverage import coverage, missing
+from queryveil.measure.coverage import covered_share, missing_top_items
 from queryveil.measure.precision import kl_divergence, l1_among, l1_distance, l1_of_exact_counts
 from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import grid, printed, shapes
@@ -51,8 +51,8 @@ def _taken(tops: tuple[int, ...], original: Original, side: Released, cell: Cell
     yield row(TOTAL, theirs.total)
     for top in (top for top in tops if top <= len(ours)):
         found = {
-            COVERAGE: coverage(ours, theirs, top),
-            MISSING: missing(ours, theirs, top),
+            COVERAGE: covered_share(ours, theirs, top),
+            MISSING: missing_top_items(ours, theirs, top),
             L1: l1_distance(ours, theirs, top),
             L1_EXACT: l1_of_exact_counts(ours, theirs, top),
             L1_AMONG: l1_among(ours, theirs, top),

@@ -62,18 +62,20 @@ def _index(original: Original, documents: str) -> Index:
         DocumentFrequencies.of_log(original.log)
         if documents == CLICKS
         else DocumentFrequencies(
-            keywords.kept(np.zeros(len(keywords), dtype=bool)), "none: all are equally long"
+            keywords.select(np.zeros(len(keywords), dtype=bool)), "none: all are equally long"
         )
     )
-    return Index.of(keywords, known)
+    return Index.from_log(keywords, known)
 
 
 def _cached(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
     documents, share = cell["documents"], cell["memory"]
-    index: Index = original.once(("index of clicks", documents), lambda: _index(original, documents))
+    index: Index = original.compute_once(("index of clicks", documents), lambda: _index(original, documents))
     memory = max(POSTING_BYTES, int(share * index.postings * POSTING_BYTES))
-    ours = original.once(("cache of the log", documents, share), lambda: index.cached(index.original, memory))
-    theirs = index.cached(side.histogram("keywords"), memory)
+    ours = original.compute_once(
+        ("cache of the log", documents, share), lambda: index.simulate_cache(index.original, memory)
+    )
+    theirs = index.simulate_cache(side.histogram("keywords"), memory)
     yield row(HIT, theirs.hit_probability or 0.0)
     yield row(HIT_BY_LOG, ours.hit_probability or 0.0)
     yield row(LISTS, theirs.lists)
@@ -197,7 +199,7 @@ def _substituted(original: Original, side: Released, cell: Cell, _: int) -> Iter
         for part in _PARTS:
             value = found.get(f"{measure}/{part}")
             if value is not None:
-                yield row(part, value, top=str(measure.most))
+                yield row(part, value, top=str(measure.list_length))
     yield row(PAIRS, len(side.histogram("query-pairs")))
 
 

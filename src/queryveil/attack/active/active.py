@@ -175,9 +175,9 @@ def verdict(interval: tuple[float, float], surely: float, most: float) -> str:
 
 def _generated() -> SearchLog:
     from queryveil.reading.log import read
-    from queryveil.synthetic.generator import LogSettings, batches
+    from queryveil.synthetic.generator import LogSettings, generate_batches
 
-    return read(pa.Table.from_batches(batches(LogSettings(version=1, users=_GENERATED_USERS))))
+    return read(pa.Table.from_batches(generate_batches(LogSettings(version=1, users=_GENERATED_USERS))))
 
 
 # -- what people read ----------------------------------------------------------------------------------------

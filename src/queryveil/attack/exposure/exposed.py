@@ -263,7 +263,7 @@ def _numbered(name: str) -> Iterator[str]:
 def reads(subject: Subject, tokens: Mapping[str, str]) -> bool:
     """Whether a subject has any of the hashes."""
     hashes = pa.array(list(tokens), pa.large_string())
-    for _, chunk in subject.texts.chunks():
+    for _, chunk in subject.texts.read_chunks():
         parts = pc.split_pattern(chunk.cast(pa.large_string()), " ").flatten()
         if pc.any(pc.is_in(parts, hashes)).as_py():
             return True

@@ -27,8 +27,8 @@ from queryveil.language.spotting.counting import (
     STAR,
     Collected,
     by_chance,
-    collect,
-    tally,
+    collect_entities,
+    tally_categories,
 )
 from queryveil.parameters import Declared, param, validate
 from queryveil.reading.log import SearchLog
@@ -110,7 +110,7 @@ class ExposureAttack(Declared):
         known_by = exposed.of_log(reference, "reference") if reference is not None else _first_log(looked_at)
         sources = [known_by, *looked_at] if reference is not None and known_by is not None else looked_at
         step = _steps(progress, sum(len(one.texts) for one in sources))
-        collected = {id(one): collect(spotter, one.texts, step) for one in sources}
+        collected = {id(one): collect_entities(spotter, one.texts, step) for one in sources}
         stars = collected[id(known_by)].name_counts() if known_by is not None else None
         found = []
         examples: list[tuple[str, str]] = []
@@ -134,9 +134,9 @@ class ExposureAttack(Declared):
 
         def counts(right: bool) -> dict[str, dict[str, int] | None]:
             return {
-                "sessions": tally(*units, right=right) if units else None,
-                "queries": tally(masks, right=right),
-                "occurrences": tally(masks, texts.times, right=right),
+                "sessions": tally_categories(*units, right=right) if units else None,
+                "queries": tally_categories(masks, right=right),
+                "occurrences": tally_categories(masks, texts.times, right=right),
             }
 
         believed = counts(right=False)

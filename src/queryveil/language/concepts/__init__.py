@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queryveil.language.concepts.mapped import Mapped, mapping
+from queryveil.language.concepts.mapped import ConceptMap, map_to_concepts
 from queryveil.language.concepts.reader import Part, Role
 
-__all__ = ["Mapped", "Part", "Role", "mapping"]
+__all__ = ["ConceptMap", "Part", "Role", "map_to_concepts"]

@@ -34,7 +34,7 @@ class Labels:
             # A file may have its names in the plural; if it has both forms, they are two concepts.
             self._forms = {form[:-1]: known[form] for form in known if form.endswith("s")} | known
         else:
-            self._forms = known | _singulars(known, self._irregular)
+            self._forms = known | _singular_concepts(known, self._irregular)
         for form in known:
             if "'" in form or "." in form:
                 self._forms.setdefault(form.translate(_MARKS), known[form])
@@ -42,12 +42,12 @@ class Labels:
         self._words_from = _words_from(known)
         self.most_words = max(self._words_from.values(), default=1)
         """Of any label."""
-        self._remembered = lru_cache(_REMEMBERED)(self._concept)
+        self._remembered = lru_cache(_REMEMBERED)(self._concept_of)
 
-    def has(self, word: str) -> bool:
-        return self.find((word,)) >= 0
+    def contains(self, word: str) -> bool:
+        return self.find_concept((word,)) >= 0
 
-    def find(self, words: Sequence[str]) -> int:
+    def find_concept(self, words: Sequence[str]) -> int:
         """The concept of these words together, -1 if there is none."""
         if len(words) > 1 and len(words) > self.words_starting(words[0]):
             return -1
@@ -61,7 +61,7 @@ class Labels:
         # 'e-mail', "mother's", 'bed and': what the label starts with is not worth finding out.
         return self.most_words
 
-    def _concept(self, text: str) -> int:
+    def _concept_of(self, text: str) -> int:
         plain = text.isascii() and text.isalnum()
         form = text if plain else "_".join(text.replace("_", " ").split())
         node = find_form(form, self._forms, self._irregular)
@@ -69,14 +69,14 @@ class Labels:
             node = self._first_found(form.translate(_MARKS), form.removesuffix("'s"))
         if node < 0 and not form.isascii():
             node = self._first_found(_without_accents(form))
-        return node if self._taxonomy.origin is None else int(self._taxonomy.renumbered(node))
+        return node if self._taxonomy.origin is None else int(self._taxonomy.map_concepts(node))
 
     def _first_found(self, *forms: str) -> int:
         found = (find_form(form, self._forms, self._irregular) for form in forms)
         return next((node for node in found if node >= 0), -1)
 
 
-def _singulars(known: Mapping[str, int], irregular: Irregular) -> dict[str, int]:
+def _singular_concepts(known: Mapping[str, int], irregular: Irregular) -> dict[str, int]:
     """Plurals that are labels themselves -> the concept of their singular."""
     found: dict[str, int] = {}
     for form in known:

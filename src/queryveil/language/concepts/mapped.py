@@ -14,7 +14,7 @@ from queryveil.language.taxonomy import IntArray, Taxonomy
 
 
 @dataclass(frozen=True, eq=False)
-class Mapped:
+class ConceptMap:
     """The concepts of queries: those of query i are `concepts[offsets[i]:offsets[i + 1]]`, in the query's order."""
 
     offsets: npt.NDArray[np.int64]
@@ -29,15 +29,15 @@ class Mapped:
     def __len__(self) -> int:
         return len(self.phrases)
 
-    def of(self, query: int) -> IntArray:
+    def concepts_of(self, query: int) -> IntArray:
         """The concepts of the query with this number."""
         return self.concepts[self.offsets[query] : self.offsets[query + 1]]
 
 
-def mapping(queries: Sequence[str], taxonomy: Taxonomy, *, parts: bool = False) -> Mapped:
+def map_to_concepts(queries: Sequence[str], taxonomy: Taxonomy, *, parts: bool = False) -> ConceptMap:
     """The concepts of each query; with `parts` also what became of its words."""
-    reader = _reader(taxonomy)
-    found = [reader.concepts(query) for query in queries]
+    reader = _cached_reader(taxonomy)
+    found = [reader.read_concepts(query) for query in queries]
     phrases = np.fromiter(map(len, found), dtype=np.int32, count=len(found))
     flat = np.fromiter((c for one in found for c in one), dtype=np.int32, count=int(phrases.sum()))
     mapped = np.concatenate(([0], np.cumsum(flat >= 0, dtype=np.int64)))
@@ -45,10 +45,10 @@ def mapping(queries: Sequence[str], taxonomy: Taxonomy, *, parts: bool = False) 
     arrays = (offsets, flat[flat >= 0], phrases, phrases - np.diff(offsets).astype(np.int32))
     for array in arrays:
         array.flags.writeable = False
-    return Mapped(*arrays, parts=[reader.parts(query) for query in queries] if parts else ())
+    return ConceptMap(*arrays, parts=[reader.read_parts(query) for query in queries] if parts else ())
 
 
 @lru_cache(maxsize=4)
-def _reader(taxonomy: Taxonomy) -> Reader:
+def _cached_reader(taxonomy: Taxonomy) -> Reader:
     """One per taxonomy, so that what was learnt serves later calls."""
     return Reader(taxonomy)

@@ -57,10 +57,10 @@ def phrases_of(kinds: str) -> Sequence[Span]:
     ((0, 2), (4, 5))
     """
     # Few queries are long, so few patterns of kinds are needed again and again.
-    return _remembered(kinds) if len(kinds) <= 12 else _matched(kinds)
+    return _remembered(kinds) if len(kinds) <= 12 else _match_spans(kinds)
 
 
-def _matched(kinds: str) -> tuple[Span, ...]:
+def _match_spans(kinds: str) -> tuple[Span, ...]:
     # After 'to', 'can' or 'you' a word that may be a verb is one; so is a gerund before 'a' or 'my'. After these it is
     # a noun.
     line = _NOUN_BY_PLACE.sub(Kind.NOUN, _VERB_BY_PLACE.sub(Kind.MODIFIER, kinds))
@@ -71,4 +71,4 @@ def _matched(kinds: str) -> tuple[Span, ...]:
     return found
 
 
-_remembered = lru_cache(1 << 14)(_matched)
+_remembered = lru_cache(1 << 14)(_match_spans)

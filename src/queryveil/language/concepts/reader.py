@@ -47,19 +47,19 @@ class Reader:
         tagger()
         self._labels = Labels(taxonomy)
         self._remembered_kind = lru_cache(_WORDS)(self._kind_of)
-        self._remembered = lru_cache(_QUERIES)(self._concepts)
+        self._remembered = lru_cache(_QUERIES)(self._find_concepts)
 
-    def concepts(self, query: str) -> tuple[int, ...]:
+    def read_concepts(self, query: str) -> tuple[int, ...]:
         """For each noun phrase its concept, or -1."""
-        return self._remembered(query) if len(query) <= _LONG_QUERY else self._concepts(query)
+        return self._remembered(query) if len(query) <= _LONG_QUERY else self._find_concepts(query)
 
-    def parts(self, query: str) -> tuple[Part, ...]:
+    def read_parts(self, query: str) -> tuple[Part, ...]:
         """The query from left to right."""
-        words, kinds, phrases = self._read(query)
+        words, kinds, phrases = self._read_query(query)
         found: list[Part] = []
         place = 0
         for (start, end), label_start, concept in phrases:
-            found += map(_outside, words[place:start], kinds[place:start])
+            found += map(_part_outside, words[place:start], kinds[place:start])
             if concept < 0:
                 found += (Part(word, "unmapped") for word in words[start:end])
             else:
@@ -67,28 +67,28 @@ class Reader:
                 plural = tagger().is_plural(words[end - 1].rpartition(" ")[2])
                 found.append(Part(" ".join(words[label_start:end]), "concept", concept, plural))
             place = end
-        found += map(_outside, words[place:], kinds[place:])
+        found += map(_part_outside, words[place:], kinds[place:])
         return tuple(part for part in found if part.text != BREAK)
 
-    def _concepts(self, query: str) -> tuple[int, ...]:
-        return tuple(phrase.concept for phrase in self._read(query)[2])
+    def _find_concepts(self, query: str) -> tuple[int, ...]:
+        return tuple(phrase.concept for phrase in self._read_query(query)[2])
 
-    def _read(self, query: str) -> tuple[list[str], str, list[_Phrase]]:
+    def _read_query(self, query: str) -> tuple[list[str], str, list[_Phrase]]:
         words = words_of(query)
-        kinds = "".join(map(self._kind, words))
+        kinds = "".join(map(self._word_kind, words))
         spans = phrases_of(kinds)
         if len(words) > 1 and spans != ((0, len(words)),):
             whole = self._labels_across(words, kinds, spans)
             if whole:
-                words, kinds = _joined(words, kinds, whole)
+                words, kinds = _join_spans(words, kinds, whole)
                 spans = phrases_of(kinds)
-        return words, kinds, [self._phrase(words, span) for span in spans]
+        return words, kinds, [self._read_phrase(words, span) for span in spans]
 
-    def _phrase(self, words: list[str], span: Span) -> _Phrase:
+    def _read_phrase(self, words: list[str], span: Span) -> _Phrase:
         start, end = span
         # Longest first, then without the left-most word; more words than any label has need not be tried.
         for first in range(max(start, end - self._labels.most_words), end):
-            if (concept := self._labels.find(words[first:end])) >= 0:
+            if (concept := self._labels.find_concept(words[first:end])) >= 0:
                 return _Phrase(span, first, concept)
         return _Phrase(span, end, -1)
 
@@ -111,18 +111,18 @@ class Reader:
         longest = min(start + self._labels.words_starting(words[start]), len(words))
         for end in range(longest, phrase_end, -1):
             label = words[start:end]
-            if _may_be_label(label, kinds[start:end]) and self._labels.find(label) >= 0:
+            if _may_be_label(label, kinds[start:end]) and self._labels.find_concept(label) >= 0:
                 return end
         return 0
 
-    def _kind(self, word: str) -> Kind:
+    def _word_kind(self, word: str) -> Kind:
         return self._remembered_kind(word) if len(word) <= LONGEST_WORD else self._kind_of(word)
 
     def _kind_of(self, word: str) -> Kind:
-        return kind_of(word, self._labels.has)
+        return kind_of(word, self._labels.contains)
 
 
-def _joined(words: list[str], kinds: str, whole: Sequence[Span]) -> tuple[list[str], str]:
+def _join_spans(words: list[str], kinds: str, whole: Sequence[Span]) -> tuple[list[str], str]:
     """Each of these spans as one word, a noun."""
     new_words: list[str] = []
     new_kinds: list[str] = []
@@ -144,5 +144,5 @@ def _may_be_label(words: Sequence[str], kinds: str) -> bool:
     return Kind.NOUN in kinds or Kind.GERUND in kinds or not (kinds[0] in _OUTSIDE or kinds[-1] in _OUTSIDE)
 
 
-def _outside(word: str, kind: str) -> Part:
+def _part_outside(word: str, kind: str) -> Part:
     return Part(word, "function" if kind in _OUTSIDE else "modifier")

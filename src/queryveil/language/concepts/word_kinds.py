@@ -87,11 +87,11 @@ class Tagger:
         """The Penn Treebank tag."""
         tag = self._listed.get(word)
         if tag is None:
-            return self._unlisted(word)
+            return self._tag_by_ending(word)
         # The list has a few tags such as NN|JJ, the likeliest first.
         return tag.partition("|")[0]
 
-    def _unlisted(self, word: str) -> str:
+    def _tag_by_ending(self, word: str) -> str:
         if len(word) > LONGEST_WORD or (
             word.isalpha() and word.islower() and not word.endswith(_TOLD_BY_ENDING)
         ):

@@ -57,7 +57,7 @@ class NameCounts:
     """In ascending order."""
     times: Ints
 
-    def of(self, names: Ints) -> Ints:
+    def counts_of(self, names: Ints) -> Ints:
         """The occurrences of these names; 0 for others."""
         if not len(self.names):
             return np.zeros(len(names), dtype=np.int64)
@@ -79,11 +79,11 @@ class Texts:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def chunks(self) -> Iterator[tuple[int, pa.Array]]:
+    def read_chunks(self) -> Iterator[tuple[int, pa.Array]]:
         for start in range(0, len(self.texts), _CHUNK):
             yield start, self.texts.slice(start, _CHUNK)
 
-    def sorted(self) -> Texts:
+    def sort_texts(self) -> Texts:
         """The same texts in an order that is no engine's and no release's."""
         import pyarrow.compute as pc
 
@@ -113,20 +113,20 @@ class Collected:
 
     def with_stars(self, known: NameCounts, star: int) -> Ints:
         """The whole mask of every text."""
-        private = known.of(self.person_name) < star
+        private = known.counts_of(self.person_name) < star
         masks, right = self.masks.copy(), self.right.copy()
         masks[self.person_text[private]] |= 1 << NON_STAR
         right[self.person_text[private & self.person_right]] |= 1 << NON_STAR
         return masks | (right << _RIGHT)
 
 
-def collect(spotter: Spotter, texts: Texts, progress: Progress | None = None) -> Collected:
+def collect_entities(spotter: Spotter, texts: Texts, progress: Progress | None = None) -> Collected:
     """Spot everything in texts, a part at a time."""
     masks, rights, of_text, names, read = [], [], [], [], []
-    for start, chunk in texts.chunks():
-        found = spotter.spot(chunk, ordered=texts.ordered, reading=texts.reading)
-        masks.append(found.masks())
-        rights.append(found.masks(found.right))
+    for start, chunk in texts.read_chunks():
+        found = spotter.detect_entities(chunk, ordered=texts.ordered, reading=texts.reading)
+        masks.append(found.entity_masks())
+        rights.append(found.entity_masks(found.right))
         persons = found.kind == Kind.PERSON
         of_text.append(found.text[persons] + start)
         names.append(found.name[persons])
@@ -158,23 +158,23 @@ def by_chance(spotter: Spotter, texts: Texts, generator: np.random.Generator) ->
     The same texts and the same generator give the same number, in whatever order the texts come.
     Where the truth about hashes is known, of words that are read correctly.
     """
-    chunks = (texts if texts.ordered else texts.sorted()).chunks()
-    cuts = (spotter.vocabulary.cut(chunk, texts.reading) for _, chunk in chunks)
+    chunks = (texts if texts.ordered else texts.sort_texts()).read_chunks()
+    cuts = (spotter.vocabulary.cut_texts(chunk, texts.reading) for _, chunk in chunks)
     if texts.ordered:
-        return sum(_persons(spotter, one.backwards(), ordered=True) for one in cuts)
-    whole = Cut.together(list(cuts))
-    return _persons(spotter, whole.reordered(generator.permutation(len(whole.words))), ordered=False)
+        return sum(_count_persons(spotter, one.reverse(), ordered=True) for one in cuts)
+    whole = Cut.concatenate(list(cuts))
+    return _count_persons(spotter, whole.reorder(generator.permutation(len(whole.words))), ordered=False)
 
 
-def _persons(spotter: Spotter, cut: Cut, *, ordered: bool) -> int:
+def _count_persons(spotter: Spotter, cut: Cut, *, ordered: bool) -> int:
     """How many texts name a person."""
-    first, last = spotter.persons(cut, ordered=ordered)
+    first, last = spotter.find_persons(cut, ordered=ordered)
     if cut.right is not None:
         first = first[cut.right[first] & cut.right[last]]
     return len(np.unique(np.searchsorted(cut.starts, first, side="right") - 1))
 
 
-def tally(masks: Ints, weights: Ints | None = None, *, right: bool = False) -> dict[str, int]:
+def tally_categories(masks: Ints, weights: Ints | None = None, *, right: bool = False) -> dict[str, int]:
     """How many masks, or their weights, have each category and each dangerous pair."""
     values, of_value = np.unique(masks >> _RIGHT if right else masks, return_inverse=True)
     counted = np.bincount(of_value, weights=weights, minlength=len(values))

@@ -34,7 +34,7 @@ class Cut:
         return len(self.starts) - 1
 
     @staticmethod
-    def together(parts: Sequence[Cut]) -> Cut:
+    def concatenate(parts: Sequence[Cut]) -> Cut:
         """Texts that were cut part by part, all by one vocabulary."""
         ends = np.cumsum([0, *(len(one.words) for one in parts)])
         nothing = np.zeros(0, dtype=np.int64)
@@ -52,7 +52,7 @@ class Cut:
         """The text of each word."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
-    def reordered(self, order: Ints) -> Cut:
+    def reorder(self, order: Ints) -> Cut:
         """As many words in every text, but those of these places."""
         return Cut(
             words=self.words[order],
@@ -60,10 +60,10 @@ class Cut:
             right=self.right[order] if self.right is not None else None,
         )
 
-    def backwards(self) -> Cut:
+    def reverse(self) -> Cut:
         """Every text with its last word first."""
         owners = self.owners
-        return self.reordered(self.starts[owners] + self.starts[owners + 1] - 1 - np.arange(len(owners)))
+        return self.reorder(self.starts[owners] + self.starts[owners + 1] - 1 - np.arange(len(owners)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +86,9 @@ class Vocabulary:
         self._numbers: dict[str, int] = {}
         self._flags = np.zeros(1024, dtype=np.int64)
         self._raw: dict[str, int] = {}
-        self.number("")
+        self.word_code("")
 
-    def number(self, word: str) -> int:
+    def word_code(self, word: str) -> int:
         """The number of a word in its normal form, without punctuation."""
         known = self._numbers.get(word)
         if known is not None:
@@ -104,7 +104,7 @@ class Vocabulary:
     def flags(self, words: Ints) -> Ints:
         return self._flags[words]
 
-    def cut(self, texts: pa.Array, reading: Reading | None = None) -> Cut:
+    def cut_texts(self, texts: pa.Array, reading: Reading | None = None) -> Cut:
         """Texts in normal form; or of hashes, which `reading` turns into words. Of long ones only the beginning."""
         import pyarrow.compute as pc
 
@@ -132,5 +132,5 @@ class Vocabulary:
             word = raw
             if not raw.isalnum():
                 word = " ".join(keywords(raw.lstrip("+"))).removesuffix("'s").removesuffix("’s")
-            known = self._raw[raw] = self.number(word)
+            known = self._raw[raw] = self.word_code(word)
         return known

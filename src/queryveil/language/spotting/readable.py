@@ -29,7 +29,7 @@ def words_known(spotter: Spotter, texts: pa.Array, reading: Reading | None = Non
     """The share of known words among the words of letters, of 200,000 texts at most; None if there are no words."""
     step = -(-max(1, len(texts)) // _MOST_TEXTS)
     some = texts.take(pa.array(np.arange(0, len(texts), step)))
-    cut = spotter.vocabulary.cut(some, reading)
+    cut = spotter.vocabulary.cut_texts(some, reading)
     words, times = np.unique(cut.words, return_counts=True)
     spelt = np.fromiter((_is_word(spotter.vocabulary.words[one]) for one in words), np.bool_, len(words))
     if not spelt.any():

@@ -62,7 +62,7 @@ class Spotted:
     right: Bools
     """Whether all of its words are read as they truly are; of texts that were not hashed, always."""
 
-    def masks(self, chosen: Bools | None = None) -> npt.NDArray[np.int64]:
+    def entity_masks(self, chosen: Bools | None = None) -> npt.NDArray[np.int64]:
         """For each text the kinds of its entities, one bit each."""
         made = np.zeros(self.texts, dtype=np.int64)
         picked = np.ones(len(self.text), dtype=bool) if chosen is None else chosen
@@ -77,7 +77,7 @@ class Spotter:
     """
 
     def __init__(self, *, rare: bool = True) -> None:
-        self.lists = known.lists()
+        self.lists = known.load_lists()
         self.vocabulary = Vocabulary(self.lists)
         self._rare = rare
         self._persons: dict[int, bool] = {}
@@ -85,33 +85,35 @@ class Spotter:
         phrases = [tuple(map(self.vocabulary.of_part, name.split(" "))) for name in self.lists.companies]
         self._companies = {phrase for phrase in phrases if len(phrase) > 1}
         self._longest = max(map(len, self._companies))
-        self._company_starts = np.unique([_pair(phrase[0], phrase[1]) for phrase in self._companies])
+        self._company_starts = np.unique([_pair_codes(phrase[0], phrase[1]) for phrase in self._companies])
 
-    def spot(self, texts: pa.Array, *, ordered: bool = True, reading: Reading | None = None) -> Spotted:
+    def detect_entities(
+        self, texts: pa.Array, *, ordered: bool = True, reading: Reading | None = None
+    ) -> Spotted:
         """What is in texts in normal form. `ordered` says whether their words still stand as they were typed."""
         texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-        cut = self.vocabulary.cut(texts, reading)
+        cut = self.vocabulary.cut_texts(texts, reading)
         flags = self.vocabulary.flags(cut.words)
-        persons = self.persons(cut, ordered=ordered)
+        persons = self.find_persons(cut, ordered=ordered)
         found = [(Kind.PERSON, *persons)]
         found.append((Kind.COMPANY, *self._companies_in(cut, flags, persons, ordered)))
-        found.append((Kind.PLACE, *self._places.spot(cut, flags, ordered)))
+        found.append((Kind.PLACE, *self._places.find_places(cut, flags, ordered)))
         for kind, flag in ((Kind.ADULT, known.ADULT_TERM), (Kind.REVEALING, known.REVEALING_TERM)):
             places = np.flatnonzero(flags & flag)
             found.append((kind, places, places))
-        found.append((Kind.IDENTIFIER, *self._identifiers(texts, cut, ordered, reading)))
+        found.append((Kind.IDENTIFIER, *self._find_identifiers(texts, cut, ordered, reading)))
         return self._put_together(cut, found)
 
-    def entities(self, text: str) -> list[Entity]:
+    def entities_in_text(self, text: str) -> list[Entity]:
         """What is in one text in normal form, from left to right."""
-        found = self.spot(pa.array([text], pa.string()))
+        found = self.detect_entities(pa.array([text], pa.string()))
         ends = zip(found.first.tolist(), found.last.tolist(), found.kind.tolist(), strict=True)
         return sorted(Entity(first, last, Kind(kind).name.lower()) for first, last, kind in ends)
 
-    def names(self, cut: Cut, first: Ints, last: Ints) -> Ints:
+    def name_codes(self, cut: Cut, first: Ints, last: Ints) -> Ints:
         """Numbers that stand for two words each, whichever comes first."""
         one, other = cut.words[first], cut.words[last]
-        return _pair(np.minimum(one, other), np.maximum(one, other))
+        return _pair_codes(np.minimum(one, other), np.maximum(one, other))
 
     def _put_together(self, cut: Cut, found: list[tuple[Kind, Ints, Ints]]) -> Spotted:
         kind = np.concatenate([np.full(len(first), int(one)) for one, first, _ in found])
@@ -120,15 +122,15 @@ class Spotter:
         text = np.searchsorted(cut.starts, first, side="right") - 1
         name = np.zeros(len(first), dtype=np.int64)
         persons = kind == Kind.PERSON
-        name[persons] = self.names(cut, first[persons], last[persons])
+        name[persons] = self.name_codes(cut, first[persons], last[persons])
         return Spotted(
             texts=len(cut), text=text, kind=kind, first=first, last=last, name=name,
-            right=_right(cut, first, last, persons),
+            right=_all_words_right(cut, first, last, persons),
         )  # fmt: skip
 
     # -- persons -----------------------------------------------------------------------------------------
 
-    def persons(self, cut: Cut, *, ordered: bool = True) -> tuple[Ints, Ints]:
+    def find_persons(self, cut: Cut, *, ordered: bool = True) -> tuple[Ints, Ints]:
         """Places of the first and of the last word of each person."""
         flags = self.vocabulary.flags(cut.words)
         if not ordered:
@@ -169,12 +171,12 @@ class Spotter:
             found_last.append(last[kept])
         first = np.concatenate([np.zeros(0, dtype=np.int64), *found_first])
         last = np.concatenate([np.zeros(0, dtype=np.int64), *found_last])
-        _, once = np.unique(_pair(np.minimum(first, last), np.maximum(first, last)), return_index=True)
+        _, once = np.unique(_pair_codes(np.minimum(first, last), np.maximum(first, last)), return_index=True)
         return first[once], last[once]
 
     def _are_persons(self, first: Ints, last: Ints) -> Bools:
         """Which pairs of a first and a last name are kept."""
-        pairs, of_pair = np.unique(_pair(first, last), return_inverse=True)
+        pairs, of_pair = np.unique(_pair_codes(first, last), return_inverse=True)
         kept = np.zeros(len(pairs), dtype=bool)
         for at, pair in enumerate(pairs.tolist()):
             known_pair = self._persons.get(pair)
@@ -207,7 +209,7 @@ class Spotter:
             return both, both
         long = ends[np.diff(cut.starts) > 1]
         legal = long[((flags[long] & known.SUFFIX) > 0) & (cut.words[long - 1] != NOTHING)]
-        first, last = self._phrases(cut)
+        first, last = self._find_companies(cut)
         firsts, lasts = np.concatenate([alone, legal - 1, first]), np.concatenate([alone, legal, last])
         # 'harrison ford' is no car maker: a name inside a person's is that person's.
         part_of_person = np.zeros(len(cut.words), dtype=bool)
@@ -215,9 +217,9 @@ class Spotter:
         free = ~(part_of_person[firsts] & part_of_person[lasts])
         return firsts[free], lasts[free]
 
-    def _phrases(self, cut: Cut) -> tuple[Ints, Ints]:
+    def _find_companies(self, cut: Cut) -> tuple[Ints, Ints]:
         """Companies of several words."""
-        starts = np.flatnonzero(np.isin(_pair(cut.words[:-1], cut.words[1:]), self._company_starts))
+        starts = np.flatnonzero(np.isin(_pair_codes(cut.words[:-1], cut.words[1:]), self._company_starts))
         ends = cut.starts[np.searchsorted(cut.starts, starts, side="right")]
         firsts, lasts = [], []
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
@@ -230,13 +232,13 @@ class Spotter:
 
     # -- identifiers -------------------------------------------------------------------------------------
 
-    def _identifiers(
+    def _find_identifiers(
         self, texts: pa.Array, cut: Cut, ordered: bool, reading: Reading | None
     ) -> tuple[Ints, Ints]:
         import pyarrow.compute as pc
 
         if reading is not None:
-            texts = self._read(cut)
+            texts = self._read_texts(cut)
         firsts: list[int] = []
         lasts: list[int] = []
         may_have = pc.match_substring_regex(texts, CANDIDATE).to_numpy(zero_copy_only=False)
@@ -256,7 +258,7 @@ class Spotter:
             lasts += [start + last for _, last in spans]
         return np.array(firsts, dtype=np.int64), np.array(lasts, dtype=np.int64)
 
-    def _read(self, cut: Cut) -> pa.Array:
+    def _read_texts(self, cut: Cut) -> pa.Array:
         """The texts as they are read, nothing where a word is not."""
         import pyarrow.compute as pc
 
@@ -271,11 +273,11 @@ class Spotter:
         return f"names of the US census of 1990{rare}; places of the United States; English words"
 
 
-def _pair(one: npt.ArrayLike, other: npt.ArrayLike) -> Ints:
+def _pair_codes(one: npt.ArrayLike, other: npt.ArrayLike) -> Ints:
     return (np.asarray(one, dtype=np.int64) << _SHIFT) | np.asarray(other, dtype=np.int64)
 
 
-def _right(cut: Cut, first: Ints, last: Ints, ends_alone: Bools) -> Bools:
+def _all_words_right(cut: Cut, first: Ints, last: Ints, ends_alone: Bools) -> Bools:
     """Whether all words of each entity are right; of persons the two words, wherever they stand."""
     if cut.right is None:
         return np.ones(len(first), dtype=bool)

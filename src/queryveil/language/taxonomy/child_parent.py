@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from queryveil.errors import InputError, argument
-from queryveil.language.taxonomy.morphology import key
+from queryveil.language.taxonomy.morphology import lookup_key
 
 LAYOUT = "each line has a child, a tab or comma, and its parent"
 
@@ -48,15 +48,15 @@ def read_child_parent(path: str | os.PathLike[str]) -> ChildParent:
         ) from None
     except UnicodeDecodeError:
         raise InputError(f"the taxonomy {Path(path).name} is not UTF-8 text", "save it as UTF-8") from None
-    parent_of = _parents(list(_rows(text)))
-    root = _root(parent_of)
+    parent_of = _read_parents(list(_read_rows(text)))
+    root = _find_root(parent_of)
     names, parents = _along_the_tree(root, parent_of)
     if len(names) < len(parent_of):
-        raise _cycle({child: row.parent for child, row in parent_of.items()}, set(names))
+        raise _cycle_error({child: row.parent for child, row in parent_of.items()}, set(names))
     return ChildParent(names, parents, hashlib.sha256(content).hexdigest())
 
 
-def _rows(text: str) -> Iterator[_Row]:
+def _read_rows(text: str) -> Iterator[_Row]:
     used = [
         (number, line)
         for number, line in enumerate(io.StringIO(text, newline=None), start=1)
@@ -64,7 +64,7 @@ def _rows(text: str) -> Iterator[_Row]:
     ]
     delimiter = "\t" if used and "\t" in used[0][1] else ","
     for place, (number, line) in enumerate(used):
-        fields = [" ".join(field.split()) for field in _split(line, delimiter)]
+        fields = [" ".join(field.split()) for field in _split_line(line, delimiter)]
         if len(fields) != 2:
             raise InputError(f"line {number} of the taxonomy has {len(fields)} fields instead of 2", LAYOUT)
         if not fields[0]:
@@ -73,12 +73,12 @@ def _rows(text: str) -> Iterator[_Row]:
             yield _Row(number, *fields)
 
 
-def _split(line: str, delimiter: str) -> list[str]:
+def _split_line(line: str, delimiter: str) -> list[str]:
     # In a tab-separated line quotes are part of a name; a name in a CSV file may have a comma between quotes.
     return line.split(delimiter) if delimiter == "\t" else next(csv.reader([line]))
 
 
-def _parents(rows: list[_Row]) -> dict[str, _Row]:
+def _read_parents(rows: list[_Row]) -> dict[str, _Row]:
     """Every name -> the row that says its parent; a parent without a row comes with an empty one."""
     if not rows:
         raise InputError("the taxonomy has no lines", LAYOUT)
@@ -86,24 +86,24 @@ def _parents(rows: list[_Row]) -> dict[str, _Row]:
     parent_of: dict[str, _Row] = {}
     for row in rows:
         for name in filter(None, (row.child, row.parent)):
-            known, line = spelt.setdefault(key(name), (name, row.line))
+            known, line = spelt.setdefault(lookup_key(name), (name, row.line))
             if known != name:
                 raise InputError(
-                    f"{_shown(known)} (line {line}) and {_shown(name)} (line {row.line}) of the taxonomy"
-                    " are the same name",
+                    f"{_printable_name(known)} (line {line}) and {_printable_name(name)} (line {row.line}) of the "
+                    "taxonomy are the same name",
                     "case, spaces and underscores make no difference to words: spell them alike",
                 )
         earlier = parent_of.setdefault(row.child, row)
         if earlier.parent != row.parent:
             raise InputError(
-                f"{_shown(row.child)} has two parents in the taxonomy: {_shown(earlier.parent)} (line"
-                f" {earlier.line}) and {_shown(row.parent)} (line {row.line})",
+                f"{_printable_name(row.child)} has two parents in the taxonomy: {_printable_name(earlier.parent)} (line"
+                f" {earlier.line}) and {_printable_name(row.parent)} (line {row.line})",
                 "a tree has one parent for each child: remove one of the lines",
             )
     return parent_of
 
 
-def _root(parent_of: dict[str, _Row]) -> str:
+def _find_root(parent_of: dict[str, _Row]) -> str:
     """The only name without a parent. Parents without a line of their own are added to the names."""
     told = [child for child, row in parent_of.items() if not row.parent]
     untold: dict[str, int] = {}
@@ -113,19 +113,19 @@ def _root(parent_of: dict[str, _Row]) -> str:
     if told and untold:
         name, line = next(iter(untold.items()))
         raise InputError(
-            f"the parent {_shown(name)} in line {line} of the taxonomy is unknown",
-            f"give it a line of its own; the root is {_shown(told[0])}, which has one with an empty parent",
+            f"the parent {_printable_name(name)} in line {line} of the taxonomy is unknown",
+            f"give it a line of its own; the root is {_printable_name(told[0])}, which has one with an empty parent",
         )
     lines = {**{name: parent_of[name].line for name in told}, **untold}
     if len(lines) > 1:
         (one, line), (other, other_line), *more = lines.items()
         raise InputError(
-            f"the taxonomy has {2 + len(more)} roots: {_shown(one)} (line {line}), {_shown(other)} (line"
-            f" {other_line}){', ...' if more else ''}",
+            f"the taxonomy has {2 + len(more)} roots: {_printable_name(one)} (line {line}), {_printable_name(other)} "
+            f"(line {other_line}){', ...' if more else ''}",
             "give all but one a parent",
         )
     if not lines:
-        raise _cycle({child: row.parent for child, row in parent_of.items()}, set())
+        raise _cycle_error({child: row.parent for child, row in parent_of.items()}, set())
     parent_of |= {name: _Row(line, name, "") for name, line in untold.items()}
     return next(iter(lines))
 
@@ -147,7 +147,7 @@ def _along_the_tree(root: str, parent_of: Mapping[str, _Row]) -> tuple[list[str]
     return names, parents
 
 
-def _cycle(parent_of: Mapping[str, str], reached: set[str]) -> InputError:
+def _cycle_error(parent_of: Mapping[str, str], reached: set[str]) -> InputError:
     """The error that names a cycle among the names that do not lead to the root."""
     name = next(child for child in parent_of if child not in reached)
     seen: dict[str, int] = {}
@@ -155,14 +155,14 @@ def _cycle(parent_of: Mapping[str, str], reached: set[str]) -> InputError:
         seen[name] = len(seen)
         name = parent_of[name]
     cycle = list(seen)[seen[name] :]
-    shown = [_shown(one) for one in cycle[:10]] + (["..."] if len(cycle) > 10 else [])
+    shown = [_printable_name(one) for one in cycle[:10]] + (["..."] if len(cycle) > 10 else [])
     return InputError(
-        f"the taxonomy has a cycle of {len(cycle)}: {' -> '.join([*shown, _shown(cycle[0])])}",
+        f"the taxonomy has a cycle of {len(cycle)}: {' -> '.join([*shown, _printable_name(cycle[0])])}",
         "break it; the root is the child of no line, or of one with an empty parent",
     )
 
 
-def _shown(name: str) -> str:
+def _printable_name(name: str) -> str:
     """A name as errors quote it: printable, and no longer than a line."""
     short = name if len(name) <= 40 else name[:39] + "…"
     return "'" + "".join(letter if letter.isprintable() else "?" for letter in short) + "'"

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Protocol
 
 from queryveil.language.taxonomy.links import IntArray, Links, int_array
-from queryveil.language.taxonomy.morphology import Irregular, key
+from queryveil.language.taxonomy.morphology import Irregular, lookup_key
 
 
 class Lexicon(Protocol):
@@ -28,7 +28,7 @@ class Lexicon(Protocol):
     def word(self, node: int) -> str:
         """A node as a person would write it; several nodes may share it."""
 
-    def named(self, label: str) -> int | None: ...
+    def find_label(self, label: str) -> int | None: ...
 
     def senses(self, form: str) -> IntArray:
         """All nodes of a form in `key` spelling, the most frequent first."""
@@ -75,7 +75,7 @@ class Nouns:
     def word(self, node: int) -> str:
         return self.lemmas[int(self.first_lemma[node])].replace("_", " ")
 
-    def named(self, label: str) -> int | None:
+    def find_label(self, label: str) -> int | None:
         lemma, _, number = label.rpartition(".n.")
         if not (number.isascii() and number.isdigit()):
             return None
@@ -86,7 +86,7 @@ class Nouns:
         place = bisect_left(self.lemmas, form)
         if place == len(self.lemmas) or self.lemmas[place] != form:
             return int_array([])
-        return self.senses_of.of(place)
+        return self.senses_of.targets(place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Names:
 
     @cached_property
     def first(self) -> dict[str, int]:
-        return {key(name): node for node, name in enumerate(self.names)}
+        return {lookup_key(name): node for node, name in enumerate(self.names)}
 
     def label(self, node: int) -> str:
         return self.names[node]
@@ -106,8 +106,8 @@ class Names:
     def word(self, node: int) -> str:
         return self.names[node]
 
-    def named(self, label: str) -> int | None:
-        node = self.first.get(key(label))
+    def find_label(self, label: str) -> int | None:
+        node = self.first.get(lookup_key(label))
         return node if node is not None and self.names[node] == label else None
 
     def senses(self, form: str) -> IntArray:

@@ -27,14 +27,14 @@ class Links:
     ends: IntArray
 
     @classmethod
-    def counted(cls, counts: npt.NDArray[np.integer], ends: npt.ArrayLike) -> Links:
+    def from_counts(cls, counts: npt.NDArray[np.integer], ends: npt.ArrayLike) -> Links:
         """From the number of links of each node, and all links node by node."""
         return cls(int_array(np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))), int_array(ends))
 
     @classmethod
     def to_parents(cls, parents: IntArray) -> Links:
         """From the parent of each node of a tree; the root is node 0 and has none."""
-        return cls.counted(np.minimum(parents + 1, 1), parents[1:])
+        return cls.from_counts(np.minimum(parents + 1, 1), parents[1:])
 
     @cached_property
     def counts(self) -> IntArray:
@@ -43,7 +43,7 @@ class Links:
     def __len__(self) -> int:
         return len(self.start) - 1
 
-    def of(self, node: int) -> IntArray:
+    def targets(self, node: int) -> IntArray:
         return self.ends[self.start[node] : self.start[node + 1]]
 
     def of_all(self, nodes: npt.NDArray[np.integer]) -> IntArray:
@@ -54,21 +54,21 @@ class Links:
         return np.take(self.ends, places)
 
     @cached_property
-    def reversed(self) -> Links:
+    def reverse(self) -> Links:
         """The same links seen from their ends; runs are in ascending order."""
         origin = np.repeat(np.arange(len(self)), self.counts)
         order = np.argsort(self.ends, kind="stable")
-        return Links.counted(np.bincount(self.ends, minlength=len(self)), origin[order])
+        return Links.from_counts(np.bincount(self.ends, minlength=len(self)), origin[order])
 
-    def restricted(self, kept: IntArray) -> Links:
+    def restrict(self, kept: IntArray) -> Links:
         """The links between the given (ascending) nodes, which are renumbered from 0."""
         new = np.full(len(self), -1, dtype=np.int32)
         new[kept] = np.arange(len(kept))
         ends = new[self.of_all(kept)]
         origin = np.repeat(np.arange(len(kept)), self.counts[kept])
-        return Links.counted(np.bincount(origin[ends >= 0], minlength=len(kept)), ends[ends >= 0])
+        return Links.from_counts(np.bincount(origin[ends >= 0], minlength=len(kept)), ends[ends >= 0])
 
-    def reached(self, nodes: npt.NDArray[np.integer]) -> IntArray:
+    def reachable(self, nodes: npt.NDArray[np.integer]) -> IntArray:
         """The given nodes and all that links lead to from them, ascending."""
         seen = np.zeros(len(self), dtype=bool)
         frontier = np.unique(nodes)
@@ -97,4 +97,4 @@ class Links:
         counts = np.array([len(reached[node]) for node in range(len(self))])
         flat = chain.from_iterable(reached[node] for node in range(len(self)))
         pairs = np.repeat(np.arange(len(self)), counts) * len(self) + np.fromiter(flat, dtype=np.int64)
-        return Links.counted(counts, np.sort(pairs) % len(self))
+        return Links.from_counts(counts, np.sort(pairs) % len(self))

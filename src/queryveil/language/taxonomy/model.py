@@ -15,7 +15,7 @@ from queryveil.language.taxonomy import wordnet
 from queryveil.language.taxonomy.child_parent import read_child_parent
 from queryveil.language.taxonomy.lexicon import Lexicon, Names, irregular_forms
 from queryveil.language.taxonomy.links import IntArray, Links, int_array
-from queryveil.language.taxonomy.morphology import find_form, key
+from queryveil.language.taxonomy.morphology import find_form, lookup_key
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Taxonomy:
     @staticmethod
     def wordnet() -> Taxonomy:
         """The nouns of WordNet 3.0, loaded once."""
-        return _wordnet()
+        return _load_wordnet()
 
     @staticmethod
     def from_file(path: str | os.PathLike[str]) -> Taxonomy:
@@ -54,7 +54,7 @@ class Taxonomy:
             identity=f"child/parent file, sha256 {found.digest[:16]}",
         )
 
-    def pruned(self, concepts: npt.ArrayLike, *, graph: bool = False) -> Taxonomy:
+    def prune(self, concepts: npt.ArrayLike, *, graph: bool = False) -> Taxonomy:
         """Only the given concepts and their ancestors in the tree (or in the graph), labels kept."""
         wanted = np.append(np.asarray(concepts, dtype=np.int32), 0)
         if wanted.min() < 0 or wanted.max() >= len(self):
@@ -62,18 +62,18 @@ class Taxonomy:
                 f"concepts to keep must be numbers from 0 to {len(self) - 1}",
                 "lookup gives -1 for words without a concept: leave these out",
             )
-        kept = (self.hypernyms if graph else self._tree_links).reached(wanted)
+        kept = (self.hypernyms if graph else self._tree_links).reachable(wanted)
         old_parents = self.parents[kept]
         new_parents = np.where(old_parents < 0, -1, np.searchsorted(kept, old_parents))
         return Taxonomy(
             parents=int_array(new_parents),
-            hypernyms=self.hypernyms.restricted(kept),
+            hypernyms=self.hypernyms.restrict(kept),
             lexicon=self.lexicon,
             identity=self.identity,
             origin=kept if self.origin is None else int_array(self.origin[kept]),
         )
 
-    def renumbered(self, concepts: npt.ArrayLike) -> IntArray:
+    def map_concepts(self, concepts: npt.ArrayLike) -> IntArray:
         """Numbers of the unpruned taxonomy -> numbers here, -1 for what was pruned away (and for -1)."""
         old = np.asarray(concepts, dtype=np.int32)
         if self.origin is None:
@@ -120,7 +120,7 @@ class Taxonomy:
     @cached_property
     def children(self) -> Links:
         """Concept -> its children in the tree, ascending."""
-        return self._tree_links.reversed
+        return self._tree_links.reverse
 
     @cached_property
     def _tree_links(self) -> Links:
@@ -140,31 +140,31 @@ class Taxonomy:
 
     def all_ancestors(self, concept: int) -> IntArray:
         """The concept and its ancestors on all paths of the graph, ascending."""
-        return self.closure.of(concept)
+        return self.closure.targets(concept)
 
     def below(self, concept: int, *, graph: bool = False) -> IntArray:
         """The concept and all below it in the tree (or in the graph), ascending."""
         if graph:
-            return self.hypernyms.reversed.reached(np.array([concept]))
+            return self.hypernyms.reverse.reachable(np.array([concept]))
         return int_array(np.arange(concept, concept + self.size_below[concept]))
 
     # -- names ---------------------------------------------------------------------------------------------------
 
     def label(self, concept: int) -> str:
         """The unique name: `dog.n.01` in WordNet, the name itself in a file."""
-        return self.lexicon.label(self._unpruned(concept))
+        return self.lexicon.label(self._unpruned_node(concept))
 
     def labels(self, concepts: Iterable[int]) -> list[str]:
         return [self.label(concept) for concept in concepts]
 
     def word(self, concept: int) -> str:
         """The first word of a concept as a person would write it; other concepts may share it."""
-        return self.lexicon.word(self._unpruned(concept))
+        return self.lexicon.word(self._unpruned_node(concept))
 
-    def named(self, label: str) -> int | None:
+    def find_label(self, label: str) -> int | None:
         """The concept with this label, `lemma.n.NN` in WordNet."""
-        node = self.lexicon.named(label)
-        return None if node is None else self._here(node)
+        node = self.lexicon.find_label(label)
+        return None if node is None else self._pruned_concept(node)
 
     def node(self, word: str) -> int | None:
         """The first sense of a word, or of several words that belong together; plurals are found too."""
@@ -173,18 +173,18 @@ class Taxonomy:
 
     def senses(self, word: str) -> IntArray:
         """All senses of a word in this very form, the most frequent first."""
-        found = self.renumbered(self.lexicon.senses(key(word)))
+        found = self.map_concepts(self.lexicon.senses(lookup_key(word)))
         return found[found >= 0]
 
     def lookup(self, words: Sequence[str]) -> IntArray:
         """`node` for many words: -1 where there is none."""
         known, irregular = self.lexicon.first, self.lexicon.irregular
-        found = (known[w] if w in known else find_form(key(w), known, irregular) for w in words)
-        return self.renumbered(np.fromiter(found, dtype=np.int32, count=len(words)))
+        found = (known[w] if w in known else find_form(lookup_key(w), known, irregular) for w in words)
+        return self.map_concepts(np.fromiter(found, dtype=np.int32, count=len(words)))
 
-    def concept(self, text: str) -> int:
+    def find_concept(self, text: str) -> int:
         """The concept that a person named by label or word; an error with close names if there is none."""
-        found = self.named(text)
+        found = self.find_label(text)
         if found is None:
             found = self.node(text)
         if found is None:
@@ -202,31 +202,31 @@ class Taxonomy:
         import difflib
 
         lemma, is_label, _ = text.rpartition(".n.")
-        wanted = key(lemma if is_label else text)
+        wanted = lookup_key(lemma if is_label else text)
         known = self.lexicon.first
         # Comparing with all 117,798 lemmas takes seconds; a slip rarely changes the first letter and the length.
         near = [form for form in known if form[:1] == wanted[:1] and abs(len(form) - len(wanted)) <= 2]
         close = difflib.get_close_matches(wanted, near, n=n)
-        here = [self._here(known[form]) for form in close]
+        here = [self._pruned_concept(known[form]) for form in close]
         if is_label:
             return [self.label(node) for node in dict.fromkeys(here) if node is not None]
         return [form.replace("_", " ") for form, node in zip(close, here, strict=True) if node is not None]
 
-    def _unpruned(self, concept: int) -> int:
+    def _unpruned_node(self, concept: int) -> int:
         return concept if self.origin is None else int(self.origin[concept])
 
-    def _here(self, node: int) -> int | None:
-        here = int(self.renumbered(node))
+    def _pruned_concept(self, node: int) -> int | None:
+        here = int(self.map_concepts(node))
         return None if here < 0 else here
 
 
 @cache
-def _wordnet() -> Taxonomy:
-    arrays = wordnet.read()
-    hypernyms = wordnet.hypernyms(arrays)
+def _load_wordnet() -> Taxonomy:
+    arrays = wordnet.read_wordnet()
+    hypernyms = wordnet.build_hypernyms(arrays)
     # Numbers go along the tree, so the root is 0 and the only one without a hypernym.
     parents = int_array(np.concatenate(([-1], hypernyms.ends[hypernyms.start[1:-1]])))
-    about = wordnet.about(arrays)
+    about = wordnet.describe_source(arrays)
     return Taxonomy(
-        parents, hypernyms, wordnet.lexicon(arrays), f"{about['name']}, sha256 {about['digest'][:16]}"
+        parents, hypernyms, wordnet.build_lexicon(arrays), f"{about['name']}, sha256 {about['digest'][:16]}"
     )

@@ -26,7 +26,7 @@ ENDINGS: Final = (
 )
 
 
-def key(text: str) -> str:
+def lookup_key(text: str) -> str:
     """How a form is looked up: Unicode NFKC, case folded, one underscore for any run of blanks and underscores."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return "_".join(folded.replace("_", " ").split())
@@ -34,28 +34,28 @@ def key(text: str) -> str:
 
 def find_form(form: str, known: Mapping[str, int], irregular: Irregular) -> int:
     """The node of a form in `key` spelling, -1 if there is none."""
-    spellings = _spellings(form)
+    spellings = _spelling_variants(form)
     for spelling in spellings:
         if spelling in known:
             return known[spelling]
-        if one := _singular(spelling, known, irregular):
+        if one := _known_singular(spelling, known, irregular):
             return known[one]
     if len(spellings) > 1:
         parts = re.split("([_-])", form)
-        singular = "".join(_singular(part, known, irregular) or part for part in parts)
+        singular = "".join(_known_singular(part, known, irregular) or part for part in parts)
         if singular != form:
-            return next((known[one] for one in _spellings(singular) if one in known), -1)
+            return next((known[one] for one in _spelling_variants(singular) if one in known), -1)
     return -1
 
 
-def _spellings(form: str) -> Sequence[str]:
+def _spelling_variants(form: str) -> Sequence[str]:
     """A hyphen may stand for a blank, and the other way round."""
     if "_" in form or "-" in form:
         return tuple(dict.fromkeys((form, form.replace("-", "_"), form.replace("_", "-"))))
     return (form,)
 
 
-def _singular(word: str, known: Mapping[str, int], irregular: Irregular) -> str | None:
+def _known_singular(word: str, known: Mapping[str, int], irregular: Irregular) -> str | None:
     """The first known singular of a word, if it is a plural."""
     for one in irregular.get(word, ()):
         if one in known:

@@ -55,36 +55,36 @@ class Domain:
 
     @cached_property
     def _ancestors(self) -> Links:
-        return self.taxonomy.closure.restricted(self.concepts)
+        return self.taxonomy.closure.restrict(self.concepts)
 
     @cached_property
     def _descendants(self) -> Links:
-        return self._ancestors.reversed
+        return self._ancestors.reverse
 
     def ancestors(self, place: int) -> IntArray:
         """S(c): the places of a concept and its ancestors inside the domain, ascending."""
-        return self._ancestors.of(place)
+        return self._ancestors.targets(place)
 
     @cached_property
     def parents(self) -> Links:
         """Place -> the places of what it is directly a kind of."""
-        return self.taxonomy.hypernyms.restricted(self.concepts)
+        return self.taxonomy.hypernyms.restrict(self.concepts)
 
     @cached_property
     def children(self) -> Links:
-        return self.parents.reversed
+        return self.parents.reverse
 
     # -- similarity ----------------------------------------------------------------------------------------------
 
     @cached_property
     def fractions(self) -> tuple[Fraction, ...]:
         """Every value that f can have with so many ancestors; a code is an index into these, 1 is the first."""
-        most = 2 * self._most - 1
+        most = 2 * self._most_ancestors - 1
         found = {Fraction(i, u) for u in range(1, most + 1) for i in range(1, u + 1)}
         return tuple(sorted(found, reverse=True))
 
     @cached_property
-    def _most(self) -> int:
+    def _most_ancestors(self) -> int:
         most = int(self._ancestors.counts.max())
         if most > _MOST_ANCESTORS:
             raise UsageError(
@@ -95,21 +95,21 @@ class Domain:
         return most
 
     @cached_property
-    def _coded(self) -> Codes:
+    def _code_table(self) -> Codes:
         """|S(c) and S(o)|, |S(c)| + |S(o)| -> code."""
         number = {fraction: code for code, fraction in enumerate(self.fractions)}
-        table = np.zeros((self._most + 1, 2 * self._most + 1), dtype=np.uint32)
-        for shared in range(1, self._most + 1):
-            for both in range(2 * shared, 2 * self._most + 1):
+        table = np.zeros((self._most_ancestors + 1, 2 * self._most_ancestors + 1), dtype=np.uint32)
+        for shared in range(1, self._most_ancestors + 1):
+            for both in range(2 * shared, 2 * self._most_ancestors + 1):
                 table[shared, both] = number[Fraction(shared, both - shared)]
         return table
 
-    def codes(self, place: int) -> Codes:
+    def similarity_codes(self, place: int) -> Codes:
         """How similar each concept of the domain is to one of them: higher codes are less similar."""
         above = self._descendants.of_all(self.ancestors(place))
         shared = np.bincount(above, minlength=len(self))
         sizes = self._ancestors.counts
-        found: Codes = self._coded[shared, sizes + sizes[place]]
+        found: Codes = self._code_table[shared, sizes + sizes[place]]
         return found
 
     def representatives(self, kinds: npt.NDArray[np.integer]) -> list[int]:
@@ -128,15 +128,15 @@ class Domain:
     def least_code(self) -> int:
         """The code of the two least similar concepts of the domain."""
         sizes = self._ancestors.counts
-        least, most = 0, self._most
+        least, most = 0, self._most_ancestors
         for place in np.argsort(-sizes, kind="stable").tolist():
             # Whatever comes now has fewer ancestors, and two concepts share at least the root.
             if self.fractions[least] <= Fraction(1, int(sizes[place]) + most - 1):
                 break
-            least = max(least, int(self.codes(place).max()))
+            least = max(least, int(self.similarity_codes(place).max()))
         return least
 
     @property
-    def least(self) -> Fraction:
+    def least_similarity(self) -> Fraction:
         """f of the two least similar concepts."""
         return self.fractions[self.least_code]

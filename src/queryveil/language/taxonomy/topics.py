@@ -18,10 +18,10 @@ def root_named(taxonomy: Taxonomy, text: str) -> int:
 
     So `abstraction` is the one that everything abstract is a kind of, and not an idea, the word's first sense.
     """
-    named = taxonomy.named(text)
+    named = taxonomy.find_label(text)
     if named is not None:
         return named
-    senses: list[int] = taxonomy.senses(text).tolist() or [taxonomy.concept(text)]
+    senses: list[int] = taxonomy.senses(text).tolist() or [taxonomy.find_concept(text)]
     return max(senses, key=lambda one: (len(taxonomy.below(one, graph=True)), -senses.index(one)))
 
 
@@ -52,7 +52,7 @@ class Topics:
         return tuple(self.taxonomy.labels(self.roots))
 
     @cached_property
-    def of(self) -> npt.NDArray[np.int32]:
+    def topic_of_concept(self) -> npt.NDArray[np.int32]:
         """Concept -> number of its topic, -1 for none."""
         found = np.full(len(self.taxonomy), -1, dtype=np.int32)
         for topic in reversed(range(len(self))):
@@ -64,4 +64,4 @@ class Topics:
 
     def concepts(self, topic: int) -> IntArray:
         """The concepts of a topic, ascending."""
-        return int_array(np.flatnonzero(self.of == topic))
+        return int_array(np.flatnonzero(self.topic_of_concept == topic))

@@ -26,7 +26,7 @@ SHIPPED: Final = Path(__file__).parents[2] / "data" / FILE
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-def digest(arrays: Arrays) -> str:
+def array_digest(arrays: Arrays) -> str:
     """SHA-256 over the arrays' names, types and content, in order of name; `about` holds it and is left out."""
     total = hashlib.sha256()
     for name in sorted(set(arrays) - {"about"}):
@@ -36,9 +36,9 @@ def digest(arrays: Arrays) -> str:
     return total.hexdigest()
 
 
-def write(path: Path, arrays: Arrays, about: Mapping[str, str]) -> None:
+def write_wordnet(path: Path, arrays: Arrays, about: Mapping[str, str]) -> None:
     """The file, byte for byte the same for the same arrays."""
-    told = json.dumps({**about, "digest": digest(arrays)}, sort_keys=True).encode()
+    told = json.dumps({**about, "digest": array_digest(arrays)}, sort_keys=True).encode()
     everything = {**arrays, "about": np.frombuffer(told, dtype=np.uint8)}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(everything):
@@ -49,7 +49,7 @@ def write(path: Path, arrays: Arrays, about: Mapping[str, str]) -> None:
             archive.writestr(entry, content.getvalue())
 
 
-def read(path: Path = SHIPPED) -> dict[str, npt.NDArray[Any]]:
+def read_wordnet(path: Path = SHIPPED) -> dict[str, npt.NDArray[Any]]:
     """The arrays of the shipped file, or of another one."""
     with np.load(path, allow_pickle=False) as archive:
         return dict(archive)
@@ -61,21 +61,21 @@ def irregular_lines() -> str:
         return str(archive["irregular"].tobytes().decode("ascii"))
 
 
-def about(arrays: Arrays) -> dict[str, str]:
+def describe_source(arrays: Arrays) -> dict[str, str]:
     """Where the arrays come from, and their digest."""
     return dict(json.loads(arrays["about"].tobytes()))
 
 
-def lexicon(arrays: Arrays) -> Nouns:
+def build_lexicon(arrays: Arrays) -> Nouns:
     return Nouns(
         text=arrays["lemmas"].tobytes(),
-        senses_of=Links.counted(arrays["senses_per_lemma"], arrays["senses"]),
+        senses_of=Links.from_counts(arrays["senses_per_lemma"], arrays["senses"]),
         first_lemma=int_array(arrays["first_lemma"]),
         sense_number=int_array(arrays["sense_number"]),
         irregular_lines=arrays["irregular"].tobytes(),
     )
 
 
-def hypernyms(arrays: Arrays) -> Links:
+def build_hypernyms(arrays: Arrays) -> Links:
     """Node -> all it is a kind or an instance of, in file order."""
-    return Links.counted(arrays["hypernyms_per_node"], arrays["hypernyms"])
+    return Links.from_counts(arrays["hypernyms_per_node"], arrays["hypernyms"])

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from queryveil.count import histories, item_kinds
 from queryveil.errors import CannotBeMet
-from queryveil.language.identifiers import KINDS, find_identifiers, may_have_identifier, scrub
+from queryveil.language.identifiers import KINDS, find_identifiers, may_have_identifier, scrub_identifiers
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.function_words import FUNCTION_WORDS
 from queryveil.reading.text import keywords
@@ -69,7 +69,7 @@ def scrub_queries(engine: Engine, rows: ir.Table, regions: Sequence[str]) -> tup
             kinds = {one.kind for one in find_identifiers(text, regions)}
             if kinds:
                 raw.append(text)
-                clean.append(scrub(text, regions))
+                clean.append(scrub_identifiers(text, regions))
                 for kind in kinds:
                     found[kind] += 1
     counted = pa.table({"kind": list(found), "texts": pa.array(found.values(), pa.int64())})

@@ -67,5 +67,5 @@ class ClickGraph(GraphParameters):
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         if self.is_grouped:
             # Row by row, from the text alone, and before anything is bounded: the proof needs no more.
-            log = groups.grouped(log)
+            log = groups.group_queries(log)
         return publish_graph(log, run, self._strategy())

@@ -145,5 +145,5 @@ def _made(taxonomy: Taxonomy, domain: str, names: tuple[str, ...], criterion: st
                 f"topic '{name}' is outside the domain '{label}'",
                 f"choose topics inside the domain, or a wider {argument('domain')}",
             )
-    sampler = Exponential(one, criterion, topics.of[one.concepts], tight=tight)
+    sampler = Exponential(one, criterion, topics.topic_of_concept[one.concepts], tight=tight)
     return Choice(taxonomy, (sampler,), (label,), topics.labels)

@@ -98,7 +98,7 @@ class Exponential:
         if self.criterion == NSQC:
             return [Decimal(0), Decimal(1)]
         with localcontext(_CONTEXT):
-            least = self.domain.least if self.criterion == SQC1 else Fraction(0)
+            least = self.domain.least_similarity if self.criterion == SQC1 else Fraction(0)
             unit = _ln_two_minus(least)
             spread = [_ln_two_minus(f) for f in self.domain.fractions]
             found = [min(Decimal(1), one / unit) if unit else Decimal(0) for one in spread]
@@ -109,7 +109,7 @@ class Exponential:
         with localcontext(_CONTEXT):
             if self.criterion == NSQC:
                 return {"sensitivity": 1.0}
-            spread = _ln_two_minus(self.domain.least) / Decimal(2).ln()
+            spread = _ln_two_minus(self.domain.least_similarity) / Decimal(2).ln()
             figures = {"max_sim": 1.0, "min_sim": float(1 - spread)}
             return figures | {"sensitivity": float(spread) if self.criterion == SQC1 else 1.0}
 
@@ -225,7 +225,7 @@ class Exponential:
             other = np.ones(len(self.domain), dtype=np.int64)
             other[place] = 0
             return other
-        codes = self.domain.codes(place).astype(np.int64)
+        codes = self.domain.similarity_codes(place).astype(np.int64)
         if self.criterion == SQC2 and self._topics is not None:
             together = (self._topics == self._topics[place]) & (self._topics >= 0)
             codes[~together] = len(self.distances) - 1

@@ -217,7 +217,9 @@ def phrases_of(
     coded = pc.fill_null(window["query"], "").combine_chunks().dictionary_encode()
     rows = coded.indices.to_numpy().astype(np.int64)
     texts = coded.dictionary.to_pylist()
-    mapped = _whole(texts, taxonomy) if whole else language.mapping(texts, taxonomy, parts=keep != "none")
+    mapped = (
+        _whole(texts, taxonomy) if whole else language.map_to_concepts(texts, taxonomy, parts=keep != "none")
+    )
     lengths = np.diff(mapped.offsets)[rows]
     places = runs(mapped.offsets[:-1][rows], lengths)
     tally.users += int(owners[-1]) + 1
@@ -235,13 +237,13 @@ def phrases_of(
     return users.take(pa.array(np.flatnonzero(starts))), phrases
 
 
-def _whole(texts: list[str], taxonomy: Taxonomy) -> language.Mapped:
+def _whole(texts: list[str], taxonomy: Taxonomy) -> language.ConceptMap:
     """Each text as one phrase, which has a concept if it is a name of one; an empty text has none."""
     concepts = concepts_of(texts, taxonomy)
     phrases = np.fromiter(map(bool, texts), np.int32, len(texts))
     found = (concepts >= 0) & (phrases > 0)
     offsets = np.concatenate(([0], np.cumsum(found, dtype=np.int64)))
-    return language.Mapped(offsets, concepts[found], phrases, phrases - found.astype(np.int32))
+    return language.ConceptMap(offsets, concepts[found], phrases, phrases - found.astype(np.int32))
 
 
 def _changes(column: pa.Array) -> npt.NDArray[np.bool_]:
@@ -253,7 +255,7 @@ def _changes(column: pa.Array) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _words(mapped: language.Mapped, keep: str) -> npt.NDArray[np.object_]:
+def _words(mapped: language.ConceptMap, keep: str) -> npt.NDArray[np.object_]:
     """What stands before each phrase with a concept, and after the last one of a query; blanks are part of it."""
     found = np.full((len(mapped.concepts), 2), "", dtype=object)
     place = 0

@@ -51,7 +51,7 @@ class Rows:
         self._number = min(_MOST_PILES, 1 + rows // _PILE_ROWS)
         # A table on disk stays readable after its file has lost its name.
         self._folder = workspace.new_name(log.workspace)
-        workspace.make(self._folder)
+        workspace.make_folder(self._folder)
         self._piles: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
 
     def __enter__(self) -> Rows:
@@ -61,7 +61,7 @@ class Rows:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._close()
-        workspace.remove(self._folder)
+        workspace.remove_folder(self._folder)
 
     def _file(self, name: str) -> Path:
         return self._folder / f"{name}.arrow"

@@ -229,9 +229,9 @@ def code(log: SearchLog, vocabulary: Vocabulary, transactions: str) -> Coded:
     if transactions == "users":  # without duplicates after mapping
         owners, items = _distinct(owners, items, len(vocabulary.taxonomy))
     offsets = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(people)))))
-    pruned = vocabulary.taxonomy.pruned(np.unique(items))
+    pruned = vocabulary.taxonomy.prune(np.unique(items))
     return Coded(
-        pruned, Tree(pruned.parents), Bags(pruned.renumbered(items), offsets), people, uncovered, unknown
+        pruned, Tree(pruned.parents), Bags(pruned.map_concepts(items), offsets), people, uncovered, unknown
     )
 
 

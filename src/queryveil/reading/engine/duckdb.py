@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from queryveil.errors import CannotBeMet, InputError, OutputError, QueryveilError, UsageError
 from queryveil.files import forks
-from queryveil.files.memory import within
+from queryveil.files.memory import fit_to_limit
 from queryveil.reading.engine.base import BLANK, Engine, temporary_name
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _backend() -> Any:
 def _default_memory() -> str:
     """Less than usual where this process may have little."""
     usual = _bytes(DUCKDB_MEMORY)
-    fits = within(usual)
+    fits = fit_to_limit(usual)
     return DUCKDB_MEMORY if fits == usual else f"{fits // 10**6}MB"
 
 

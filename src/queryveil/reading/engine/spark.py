@@ -378,8 +378,8 @@ def _cancel_jobs_on_signals(session: Any, handlers: Mapping[signal.Signals, Any]
 def _own_folder(master: str) -> dict[str, str]:
     """Settings that keep what Spark spills and shuffles in a folder of this user alone, until this process ends."""
     folder = workspace.new_name()
-    atexit.register(workspace.remove, folder)
-    workspace.make(folder)
+    atexit.register(workspace.remove_folder, folder)
+    workspace.make_folder(folder)
     settings = {"spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder}"}
     if not master.startswith("local"):
         # The workers of a cluster have folders of their own, which are configured there.

@@ -45,7 +45,7 @@ def entry(series: Path, period: Period) -> dict[str, Any]:
         "from": period.first.isoformat(),
         "before": period.after.isoformat(),
         "folder": period.name,
-        "manifest_sha256": folder.digest(series / period.name / folder.MANIFEST),
+        "manifest_sha256": folder.file_digest(series / period.name / folder.MANIFEST),
         "released": found.released,
         "totals": totals,
     }

@@ -238,7 +238,7 @@ def _refuse_place(place: Path, apart: Path, *, resume: bool) -> None:
 def _claimed(place: Path, apart: Path, *, resume: bool) -> Any:
     """One process at a time; a new place, or one that holds a series."""
     _refuse_place(place, apart, resume=resume)
-    with output.disk_errors(place), appearing.claimed(place):
+    with output.disk_errors(place), appearing.claim_paths(place):
         apart.mkdir(mode=0o700, parents=True, exist_ok=True)
         place.mkdir(parents=True, exist_ok=True)
         try:
@@ -276,7 +276,9 @@ def _left(place: Path, periods: list[Period]) -> list[Period]:
 
 
 def _is_there(place: Path, period: Period) -> bool:
-    appearing.finish(place / period.name)  # completed by a run that was killed before it could say so
+    appearing.finish_interrupted(
+        place / period.name
+    )  # completed by a run that was killed before it could say so
     return folder.is_release(place / period.name)
 
 
@@ -288,7 +290,7 @@ def _head(name: str, plan: Plan, said: Mapping[str, str]) -> dict[str, Any]:
         "method": planned["method"],
         "parameters": planned["parameters"],
         **({"about": dict(said)} if said else {}),
-        "software": folder.software(),
+        "software": folder.software_version(),
     }
 
 
@@ -331,11 +333,11 @@ def _figures(stated: Mapping[str, Any]) -> list[Any]:
 def _refuse_gone(place: Path, published: Mapping[str, str]) -> None:
     """A period that was published is never drawn again: whoever kept the first has two releases of it."""
     for name, digest in published.items():
-        manifest = folder.file_inside(place / name, folder.MANIFEST) if folder.plain(name) else None
-        if manifest is None or folder.digest(manifest) != digest:
+        manifest = folder.file_inside(place / name, folder.MANIFEST) if folder.is_plain_name(name) else None
+        if manifest is None or folder.file_digest(manifest) != digest:
             raise UsageError(
-                f"the series in '{place}' has published {name if folder.plain(name) else 'a period'} already, and "
-                "that release is gone or changed: drawn again it would be a second release of the same period",
+                f"the series in '{place}' has published {name if folder.is_plain_name(name) else 'a period'} already, "
+                "and that release is gone or changed: drawn again it would be a second release of the same period",
                 f"put it back, or choose another {argument('out')} and count both series",
             )
 

@@ -46,7 +46,7 @@ def advise(**given: Any) -> None:
     how = options.reading(given)
     asked = options.taken(qv.Wanted, given)
     purpose = qv.find_purpose(given["purpose"])
-    qv.wanted(purpose, **asked)  # what can be refused is refused before a long log is read
+    qv.advice_request(purpose, **asked)  # what can be refused is refused before a long log is read
     if given["out"] is not None:
         output.new_folder(given["out"])
     with console.progress("reading") as progress:
@@ -71,7 +71,7 @@ def show(found: qv.Advice, out: Path | None) -> None:
     rows += [
         (
             option.method,
-            option.label or str(option.at),
+            option.label or str(option.varied_value),
             *(_number(option.figures.get(name)) for name in names),
             "<- recommended" if option is found.best else f"({option.weaker})" if option.weaker else "",
         )

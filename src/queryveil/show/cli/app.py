@@ -53,7 +53,7 @@ def main(
 
     See the risk of a log, plan a release and its guarantee before touching data, publish, and verify.
     """
-    left = workspace.sweep()
+    left = workspace.sweep_leftovers()
     if left:
         console.warn(
             "a run that was killed left a temporary folder, which may hold rows of a log"
@@ -67,15 +67,15 @@ def run() -> NoReturn:
     """Entry point: every failure is one sentence with its exit code; a traceback is a bug."""
     _tolerate_any_locale()
     _silence_libraries()
-    memory.modest()
-    with _answering() as asked, interruptions.standing() as stands:
+    memory.limit_reservations()
+    with _answering() as asked, interruptions.track_results() as stands:
         try:
             code = _ended(asked, stands)
         except KeyboardInterrupt:  # one more, while the first was answered
             code = INTERRUPTED
         asked.over = True
         if code == INTERRUPTED:
-            console.fail_with("interrupted", "interrupted", stands.sentence())
+            console.fail_with("interrupted", "interrupted", stands.remaining_work())
         # What is left to do is to tidy up, which takes a moment and is not to be stopped.
         for one in interruptions.SIGNALS:
             signal.signal(one, signal.SIG_IGN)
@@ -86,7 +86,7 @@ def _ended(asked: _Asked, stands: interruptions.Standing) -> int:
     """Run the command; its exit code."""
     try:
         if not _HARMLESS & set(sys.argv):
-            memory.require()
+            memory.require_memory()
         code = app(standalone_mode=False, prog_name="queryveil")
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (an unknown error may quote a query)
         # An engine that is interrupted fails with an error of its own.
@@ -170,8 +170,8 @@ def _last_resort(error: BaseException, charged: str) -> int:
         console.fail_with("usage", "the name of a file or folder is not in UTF-8", "give it another name")
         return 2
     # A library that gets no memory may say no more than that a call failed.
-    unsaid = isinstance(error, OSError) and error.errno is None and memory.allowed() is not None
-    if memory.wanting(error) or unsaid:
+    unsaid = isinstance(error, OSError) and error.errno is None and memory.address_space_limit() is not None
+    if memory.is_out_of_memory(error) or unsaid:
         console.fail_with(
             "cannot-be-met", f"there is not enough memory for this{charged}", "ask for less at a time"
         )

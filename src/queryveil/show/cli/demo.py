@@ -49,12 +49,12 @@ def _made(out: Path) -> Iterator[None]:
     output.new_folder(out)
     made = False
     try:
-        with output.disk_errors(out), interruptions.held():
+        with output.disk_errors(out), interruptions.hold_signals():
             out.mkdir(parents=True)
             made = True
         yield
     except BaseException as error:
-        with interruptions.held():
+        with interruptions.hold_signals():
             if made:
                 shutil.rmtree(out, ignore_errors=True)
         if isinstance(error, qv.CannotBeMet):

@@ -140,19 +140,19 @@ def generate(
     console.labelled("secrets", f"{sum(made.secrets.values()):,} planted, listed in {made.secrets_file}")
     if found is not None:
         console.labelled(
-            "PRIVATE" if found.private else "CAREFUL", f"{found.note} ({made.about_file} says so)"
+            "PRIVATE" if found.is_private else "CAREFUL", f"{found.note} ({made.about_file} says so)"
         )
     console.labelled("Next", f"queryveil inspect {made.path}")
 
 
-def _fitted(source: str, reading: dict[str, Any], changes: dict[str, Any]) -> qv.Likeness:
+def _fitted(source: str, reading: dict[str, Any], changes: dict[str, Any]) -> qv.FittedProfile:
     """Settings like a release folder or a log; `reading` says how the log is read."""
     if (Path(source) / "manifest.json").is_file():
-        return qv.like(source, **changes)
+        return qv.fit_generator(source, **changes)
     reading["columns"] = options.column_map(reading["columns"]) if reading["columns"] else None
     with console.progress("reading") as progress:
         log = qv.read(source, progress=progress, **reading)
-    return qv.like(log, **changes)
+    return qv.fit_generator(log, **changes)
 
 
 _SHOWN = (
@@ -170,7 +170,7 @@ _SHOWN = (
 """Figures that are shown; the file has all of them."""
 
 
-def _show(found: qv.Likeness) -> None:
+def _show(found: qv.FittedProfile) -> None:
     """What was asked for, and what a log of these settings has."""
     for name in _SHOWN:
         if name in found.wanted and name in found.made:

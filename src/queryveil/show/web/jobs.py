@@ -24,7 +24,7 @@ from typing import Any
 
 from queryveil.errors import QueryveilError, UsageError
 from queryveil.files import confined
-from queryveil.files.appearing import claimed
+from queryveil.files.appearing import claim_paths
 from queryveil.files.folder import private_folder
 from queryveil.show.web.settings import Settings
 
@@ -310,7 +310,7 @@ class Jobs:
         for past in self.interrupted:
             place = self.settings.releases / past.about
             # Its process may still be ending, and does this itself.
-            with contextlib.suppress(QueryveilError, OSError), claimed(private_folder(place), place):
+            with contextlib.suppress(QueryveilError, OSError), claim_paths(private_folder(place), place):
                 pass
 
 

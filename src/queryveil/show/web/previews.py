@@ -34,7 +34,7 @@ def _judged(file: str, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
 def _ready() -> None:
     """In each process, before somebody waits for it: load what previews need, and compile their loops."""
     rows = [{"user": str(user), "query": "a"} for user in range(3)]
-    made = qv.PilotCounts.of(qv.read(rows))
+    made = qv.PilotCounts.count_pilot(qv.read(rows))
     made.preview(qv.Steered(epsilon=1.0, delta=1e-6))
     made.preview(qv.WeightedGaussian(epsilon=1.0, delta=1e-6))
 

@@ -93,7 +93,7 @@ def pilot(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
     """Count what previews need, once: numbers alone, no text and no id."""
     log = _read(asked, told, folder)
     told.stage("count", "items of some users")
-    made = qv.PilotCounts.of(log, progress=told.progress)
+    made = qv.PilotCounts.count_pilot(log, progress=told.progress)
     Path(asked["file"]).unlink(missing_ok=True)  # of a job that was cancelled
     made.save(asked["file"])
     return {"file": asked["file"], "users": made.users, "all_users": made.all_users}
@@ -109,7 +109,7 @@ def advise(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]
     options = [
         {
             "method": one.method,
-            "setting": one.label or f"{one.varied.replace('_', ' ')} {one.at}",
+            "setting": one.label or f"{one.varied.replace('_', ' ')} {one.varied_value}",
             "figures": dict(one.figures),
             "weaker": one.weaker,
             "best": one is found.best,

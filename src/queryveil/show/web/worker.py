@@ -78,8 +78,8 @@ def main(folder: Path) -> int:
     for one in interruptions.SIGNALS:
         signal.signal(one, _stop)
     _watch_parent()
-    memory.modest()
-    with interruptions.standing() as stands:
+    memory.limit_reservations()
+    with interruptions.track_results() as stands:
         try:
             asked = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
             result = tasks.TASKS[asked.pop("kind")](asked, Told(folder), folder)
@@ -90,7 +90,7 @@ def main(folder: Path) -> int:
                 {
                     "kind": "interrupted",
                     "message": "stopped",
-                    "hint": stands.sentence(),
+                    "hint": stands.remaining_work(),
                     "charged": stands.charged,
                 },
             )
@@ -101,7 +101,7 @@ def main(folder: Path) -> int:
         except BaseException as error:
             if os.environ.get("QUERYVEIL_DEBUG"):
                 raise
-            scarce = memory.wanting(error)
+            scarce = memory.is_out_of_memory(error)
             said = (
                 "there is not enough memory for this"
                 if scarce

@@ -13,7 +13,7 @@ from queryveil.synthetic.generator.settings import SETTINGS, LogSettings
 
 if TYPE_CHECKING:
     from queryveil.synthetic.generator.result_lists import results_table
-    from queryveil.synthetic.generator.stream import SCHEMA, LogStream, PlantedSecret, batches
+    from queryveil.synthetic.generator.stream import SCHEMA, LogStream, PlantedSecret, generate_batches
     from queryveil.synthetic.generator.write import Generated, generate, write_results
 
 # What needs numpy and pyarrow is imported when it is first used.
@@ -21,7 +21,7 @@ _LATER = {
     "SCHEMA": "stream",
     "LogStream": "stream",
     "PlantedSecret": "stream",
-    "batches": "stream",
+    "generate_batches": "stream",
     "results_table": "result_lists",
     "Generated": "write",
     "generate": "write",
@@ -35,8 +35,8 @@ __all__ = [
     "LogSettings",
     "LogStream",
     "PlantedSecret",
-    "batches",
     "generate",
+    "generate_batches",
     "results_table",
     "write_results",
 ]

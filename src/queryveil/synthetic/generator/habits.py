@@ -26,7 +26,7 @@ BUSIEST: Final = 3.0
 Shares = tuple[float, ...]
 
 
-def real(name: str, value: object, *, ge: float, le: float) -> None:
+def check_real(name: str, value: object, *, ge: float, le: float) -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     # Negated, so that NaN does not pass.
     if not (number and ge <= value <= le):  # type: ignore[operator]
@@ -70,15 +70,15 @@ class Habits:
     """What one-off queries are: a word more, a person, a place, a mistake, a model or year, a question."""
 
     def __post_init__(self) -> None:
-        real("zipf", self.zipf, ge=0, le=3)
-        real("head", self.head, ge=0, le=10_000)
-        real("drift", self.drift, ge=0, le=5)
-        real("activity", self.activity, ge=0, le=_WIDEST)
+        check_real("zipf", self.zipf, ge=0, le=3)
+        check_real("head", self.head, ge=0, le=10_000)
+        check_real("drift", self.drift, ge=0, le=5)
+        check_real("activity", self.activity, ge=0, le=_WIDEST)
         for name in ("one_off", "click_rate", "reformulate", "same_result"):
-            real(name, getattr(self, name), ge=0, le=1)
+            check_real(name, getattr(self, name), ge=0, le=1)
         for pair in ("go_on", "repeat"):
             for share in getattr(self, pair):
-                real(pair, share, ge=0, le=1)
+                check_real(pair, share, ge=0, le=1)
         for name, length in (
             ("ranks", RANKS),
             ("hours", HOURS),
@@ -101,7 +101,7 @@ class Habits:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def shares(*weights: float) -> Shares:
+def normalize_shares(*weights: float) -> Shares:
     """The same weights, adding up to 1."""
     whole = sum(weights)
     return tuple(weight / whole for weight in weights)
@@ -109,7 +109,7 @@ def shares(*weights: float) -> Shares:
 
 # Hour by hour: a low of 0.75 % before dawn and a high of 6.7 % in the evening (Beitzel et al. 2004); between them the
 # shape of the day of Excite's sample, smoothed.
-_DAY: Final = shares(
+_DAY: Final = normalize_shares(
     *(3.6, 2.6, 1.8, 1.2, 0.85, 0.75, 1.1, 2.2, 3.4, 4.3, 4.8, 5.1),
     *(5.2, 5.3, 5.4, 5.5, 5.5, 5.4, 5.5, 5.8, 6.3, 6.7, 6.2, 5.0),
 )
@@ -127,8 +127,8 @@ FORMER: Final = Habits(
     same_result=0.0,
     ranks=(0.47, 0.13, 0.09, 0.07, 0.055, 0.045, 0.04, 0.035, 0.033, 0.032),
     # Version 1 has a rhythm of its own: a sine, without weekdays.
-    hours=shares(*[1.0] * HOURS),
-    weekdays=shares(*[1.0] * WEEKDAYS),
+    hours=normalize_shares(*[1.0] * HOURS),
+    weekdays=normalize_shares(*[1.0] * WEEKDAYS),
     one_off_kinds=(0.30, 0.20, 0.15, 0.12, 0.13, 0.10),
 )
 PUBLISHED: Final = Habits(
@@ -142,9 +142,9 @@ PUBLISHED: Final = Habits(
     reformulate=0.37,
     repeat=(0.28, 0.42),
     same_result=0.87,
-    ranks=shares(42.3, 11.0, 7.9, 6.0, 4.9, 4.2, 3.8, 3.4, 3.5, 4.0),
+    ranks=normalize_shares(42.3, 11.0, 7.9, 6.0, 4.9, 4.2, 3.8, 3.4, 3.5, 4.0),
     hours=_DAY,
-    weekdays=shares(1.06, 1.05, 1.04, 1.02, 0.95, 0.90, 0.98),
+    weekdays=normalize_shares(1.06, 1.05, 1.04, 1.02, 0.95, 0.90, 0.98),
     one_off_kinds=(0.28, 0.26, 0.07, 0.14, 0.23, 0.02),
 )
 BY_VERSION: Final[Mapping[int, Habits]] = MappingProxyType({1: FORMER, LATEST: PUBLISHED})

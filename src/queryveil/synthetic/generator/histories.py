@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from queryveil.synthetic.generator.habits import Habits
-from queryveil.synthetic.generator.pool import Floats, Ints, Pool, mixed
+from queryveil.synthetic.generator.pool import Floats, Ints, Pool, mix_bits
 from queryveil.synthetic.generator.result_lists import Results
 from queryveil.synthetic.generator.settings import LogSettings
 from queryveil.synthetic.generator.times import DAY, Flags, make_times
@@ -43,7 +43,7 @@ class Popularity:
         totals = np.add.reduceat(weights, pool.topic_starts[:-1])
         self.topics = np.cumsum(totals) / totals.sum()
         self._starts = pool.topic_starts
-        self._lines = [_line(weights)]
+        self._lines = [_running_sum(weights)]
         self._step = settings.days_per_drift
         if habits.drift > 0:
             rng = np.random.default_rng([settings.world, 60])
@@ -51,22 +51,22 @@ class Popularity:
             for day in range(1, settings.drifted + settings.days):
                 walk += habits.drift * rng.standard_normal(len(pool))
                 if day >= settings.drifted and (day - settings.drifted) % self._step == 0:
-                    self._lines.append(_line(weights * np.exp(walk - walk.max())))
+                    self._lines.append(_running_sum(weights * np.exp(walk - walk.max())))
             if settings.drifted:
                 del self._lines[0]  # the day on which the walk began is not in the log
 
-    def draw(self, day: Ints, topic: Ints, chance: Floats) -> Ints:
+    def draw_queries(self, day: Ints, topic: Ints, chance: Floats) -> Ints:
         """A pool query for each day; of a topic, or of any where topic is -1."""
         if len(self._lines) == 1:
-            return self._draw(0, topic, chance)
+            return self._draw_places(0, topic, chance)
         places = np.empty(len(day), dtype=np.int64)
         step = day // self._step
         for number in range(len(self._lines)):
             today = np.flatnonzero(step == number)
-            places[today] = self._draw(number, topic[today], chance[today])
+            places[today] = self._draw_places(number, topic[today], chance[today])
         return places
 
-    def _draw(self, number: int, topic: Ints, chance: Floats) -> Ints:
+    def _draw_places(self, number: int, topic: Ints, chance: Floats) -> Ints:
         line = self._lines[number]
         anywhere = topic < 0
         low = np.where(anywhere, 0.0, line[self._starts[topic]])
@@ -76,28 +76,28 @@ class Popularity:
         return np.minimum(place, last)
 
 
-def _line(weights: Floats) -> Floats:
+def _running_sum(weights: Floats) -> Floats:
     return np.concatenate(([0.0], np.cumsum(weights)))
 
 
 def make_events(
     chunk: Chunk, settings: LogSettings, popularity: Popularity, rng: np.random.Generator
 ) -> Events:
-    row, second, secret_rows = _rows(chunk, settings, rng)
+    row, second, secret_rows = _split_rows(chunk, settings, rng)
     user = np.repeat(np.arange(len(chunk.rows)), chunk.rows)[~second]
     counts = np.bincount(user, minlength=len(chunk.rows))
     position = np.arange(len(user)) - np.repeat(np.cumsum(counts) - counts, counts)
     seconds, new_session = make_times(counts, user, position, settings, rng)
     day = seconds // DAY
     habits = settings.total_habits
-    parent, copies = _parents(position, new_session, habits, rng)
-    place, one_off, origin = _queries(
+    parent, copies = _draw_parents(position, new_session, habits, rng)
+    place, one_off, origin = _draw_queries(
         parent, copies, user, day, one_off_share=habits.one_off, popularity=popularity, rng=rng
     )
     return Events(user, seconds, place, one_off, origin, row, second, row[secret_rows])
 
 
-def _rows(chunk: Chunk, settings: LogSettings, rng: np.random.Generator) -> tuple[Ints, Flags, Ints]:
+def _split_rows(chunk: Chunk, settings: LogSettings, rng: np.random.Generator) -> tuple[Ints, Flags, Ints]:
     """Split rows into events and their second clicks; secrets get events of one row."""
     total = int(chunk.rows.sum())
     first = np.cumsum(chunk.rows) - chunk.rows
@@ -111,7 +111,7 @@ def _rows(chunk: Chunk, settings: LogSettings, rng: np.random.Generator) -> tupl
     return np.cumsum(~second) - 1, second, secret_rows
 
 
-def _parents(
+def _draw_parents(
     position: Ints, new_session: Flags, habits: Habits, rng: np.random.Generator
 ) -> tuple[Ints, Flags]:
     """Which earlier event each event comes from (-1: none), and whether it repeats or reformulates it."""
@@ -125,7 +125,7 @@ def _parents(
     return np.where(reformulates, here - 1, np.where(copies, earlier, -1)), copies
 
 
-def _queries(
+def _draw_queries(
     parent: Ints,
     copies: Flags,
     user: Ints,
@@ -143,7 +143,7 @@ def _queries(
         slot < len(_FAVOURITES), favourites[user[fresh], np.minimum(slot, len(_FAVOURITES) - 1)], -1
     )
     place = np.zeros(len(user), dtype=np.int64)
-    place[fresh] = popularity.draw(day[fresh], topic, rng.random(len(fresh)))
+    place[fresh] = popularity.draw_queries(day[fresh], topic, rng.random(len(fresh)))
     here = np.arange(len(user))
     one_off = np.where(~copies & (rng.random(len(user)) < one_off_share), here, -1)
     follow = rng.random(len(user))
@@ -151,7 +151,7 @@ def _queries(
     for now in _generations(parent):
         came_from = parent[now]
         place[now] = np.where(
-            copies[now], place[came_from], popularity.pool.follow(place[came_from], follow[now])
+            copies[now], place[came_from], popularity.pool.reformulate(place[came_from], follow[now])
         )
         one_off[now] = np.where(copies[now], one_off[came_from], one_off[now])
         origin[now] = np.where(copies[now], origin[came_from], now)
@@ -177,7 +177,7 @@ def make_clicks(
     pool, row, second, habits = results.pool, events.row, events.second, settings.total_habits
     place = events.place[row]
     sought = pool.navigational[place] & (events.one_off[row] < 0)
-    liking = 0.72 + 0.3 * (mixed(place, 13) % np.uint64(1_024)).astype(np.float64) / 1_024
+    liking = 0.72 + 0.3 * (mix_bits(place, 13) % np.uint64(1_024)).astype(np.float64) / 1_024
     chance = habits.click_rate * np.where(sought, 1.4, liking)
     twice = np.append(second[1:], False)
     clicked = (rng.random(len(row)) < chance) | second | twice
@@ -187,7 +187,7 @@ def make_clicks(
         draw = _as_before(draw, events, habits, rng)
     ranks = np.cumsum(habits.ranks[:-1])
     rank = 1 + np.searchsorted(ranks, np.where(sought, draw**3, draw), side="right")
-    length = results.length(place)
+    length = results.list_length(place)
     rank = 1 + (rank - 1) % length
     # The second click goes to another result, usually the next one.
     further = 1 + (draw * draw * (length - 1)).astype(np.int64)

@@ -25,7 +25,7 @@ _TOWN_ENDS: Final = _PARTS["town ends"]
 _CODE_LETTERS: Final = "abcdefghklmnprstvwxz"
 
 
-def _distinct(count: int, draw: Callable[[int], Iterable[str]], taken: set[str]) -> list[str]:
+def _first_distinct(count: int, draw: Callable[[int], Iterable[str]], taken: set[str]) -> list[str]:
     """The first `count` different words of an endless sequence that comes in blocks of fixed size."""
     words: dict[str, None] = {}
     block = 0
@@ -37,13 +37,13 @@ def _distinct(count: int, draw: Callable[[int], Iterable[str]], taken: set[str])
     return list(words)[:count]
 
 
-def _picks(world: int, kind: int, block: int, width: int) -> list[list[int]]:
+def _draw_picks(world: int, kind: int, block: int, width: int) -> list[list[int]]:
     rng = np.random.default_rng([world, kind, block])
     picks: list[list[int]] = rng.integers(0, 1 << 30, size=(4_096, width)).tolist()
     return picks
 
 
-def _pick(words: tuple[str, ...], number: int) -> str:
+def _pick_word(words: tuple[str, ...], number: int) -> str:
     return words[number % len(words)]
 
 
@@ -69,50 +69,55 @@ def real_words() -> set[str]:
     return words
 
 
-def brands(world: int, count: int) -> list[str]:
+def invent_brands(world: int, count: int) -> list[str]:
     def draw(block: int) -> Iterable[str]:
-        for a, b, c, d, e, long in _picks(world, 1, block, 6):
-            middle = _pick(_MIDDLES, d) + _pick(_VOWELS, e) if long % 4 == 0 else ""
-            stem = _pick(_ONSETS, a) + _pick(_VOWELS[:5], b) + middle + _pick(_MIDDLES, c)
-            yield stem + _pick(_BRAND_ENDS, d ^ e)
+        for a, b, c, d, e, long in _draw_picks(world, 1, block, 6):
+            middle = _pick_word(_MIDDLES, d) + _pick_word(_VOWELS, e) if long % 4 == 0 else ""
+            stem = _pick_word(_ONSETS, a) + _pick_word(_VOWELS[:5], b) + middle + _pick_word(_MIDDLES, c)
+            yield stem + _pick_word(_BRAND_ENDS, d ^ e)
 
-    return _distinct(count, draw, real_words())
+    return _first_distinct(count, draw, real_words())
 
 
-def surnames(world: int, count: int) -> list[str]:
+def invent_surnames(world: int, count: int) -> list[str]:
     """Common surnames first, then invented ones."""
 
     def draw(block: int) -> Iterable[str]:
-        for a, b, c, d in _picks(world, 2, block, 4):
-            yield _pick(_ONSETS, a) + _pick(_VOWELS, b) + _pick(_MIDDLES, c) + _pick(_NAME_ENDS, d)
+        for a, b, c, d in _draw_picks(world, 2, block, 4):
+            yield (
+                _pick_word(_ONSETS, a)
+                + _pick_word(_VOWELS, b)
+                + _pick_word(_MIDDLES, c)
+                + _pick_word(_NAME_ENDS, d)
+            )
 
     common = list(vocabulary.LAST_NAMES)
-    return (common + _distinct(max(1, count - len(common)), draw, real_words()))[:count]
+    return (common + _first_distinct(max(1, count - len(common)), draw, real_words()))[:count]
 
 
-def towns(world: int, count: int) -> list[str]:
+def invent_towns(world: int, count: int) -> list[str]:
     """Cities first, then invented towns."""
 
     def draw(block: int) -> Iterable[str]:
-        for a, b, c, d, e in _picks(world, 3, block, 5):
-            if e % 2:  # noqa: SIM108 (one line would be too long)
-                start = _pick(_TOWN_STARTS, a)
+        for a, b, c, d, e in _draw_picks(world, 3, block, 5):
+            if e % 2:
+                start = _pick_word(_TOWN_STARTS, a)
             else:
-                start = _pick(_ONSETS, b) + _pick(_VOWELS[:5], c) + _pick(_MIDDLES, a)
-            yield start + _pick(_TOWN_ENDS, d)
+                start = _pick_word(_ONSETS, b) + _pick_word(_VOWELS[:5], c) + _pick_word(_MIDDLES, a)
+            yield start + _pick_word(_TOWN_ENDS, d)
 
     cities = list(vocabulary.CITIES)
-    return (cities + _distinct(max(1, count - len(cities)), draw, real_words()))[:count]
+    return (cities + _first_distinct(max(1, count - len(cities)), draw, real_words()))[:count]
 
 
-def code(number: int) -> str:
+def model_number(number: int) -> str:
     """A model number such as `kx450`."""
     first, rest = _CODE_LETTERS[number % 20], number // 20
     second = _CODE_LETTERS[rest % 20] if rest % 3 else ""
     return f"{first}{second}{(rest // 20) % 90 * 10 + 100 + number % 2 * 5}"
 
 
-def plural(noun: str) -> str:
+def plural_form(noun: str) -> str:
     """The regular English plural, or the noun itself where that would be odd."""
     if noun.endswith(("s", "ism", "ing", "sh", "ch", "x", "z", "ese", "ness")):
         return noun + "es" if noun.endswith(("ss", "sh", "ch", "x")) else noun

@@ -12,7 +12,7 @@ import numpy as np
 
 from queryveil.synthetic.generator import vocabulary
 from queryveil.synthetic.generator.families import Names
-from queryveil.synthetic.generator.pool import mixed
+from queryveil.synthetic.generator.pool import mix_bits
 from queryveil.synthetic.generator.settings import MOST_SECRETS
 
 KINDS: Final = ("card", "person-address", "national-id", "email", "phone", "person-health")
@@ -45,7 +45,7 @@ class Secrets:
         self._towns = names.towns
         per_kind = MOST_SECRETS // len(KINDS) + 1
         # Another seed plants others; staying below 20 rounds of all name pairs keeps them different.
-        self._offset = int(mixed(np.array([seed]), 31)[0] % np.uint64(20 * _PAIRS - per_kind))
+        self._offset = int(mix_bits(np.array([seed]), 31)[0] % np.uint64(20 * _PAIRS - per_kind))
 
     def __getitem__(self, number: int) -> tuple[str, str]:
         which = number % len(KINDS)
@@ -53,9 +53,9 @@ class Secrets:
         round_, pair = divmod(place, _PAIRS)
         # A prime factor permutes the name pairs: neighbouring secrets are about different people.
         pair = (pair * 7_919 + which * 5_003) % _PAIRS
-        return KINDS[which], self._text(KINDS[which], place, round_, pair)
+        return KINDS[which], self._secret_text(KINDS[which], place, round_, pair)
 
-    def _text(self, kind: str, place: int, round_: int, pair: int) -> str:
+    def _secret_text(self, kind: str, place: int, round_: int, pair: int) -> str:
         last, first = divmod(pair, len(vocabulary.FIRST_NAMES))
         given, family = vocabulary.FIRST_NAMES[first], vocabulary.LAST_NAMES[last]
         town = self._towns[(round_ * 9 + first + last) % len(self._towns)]

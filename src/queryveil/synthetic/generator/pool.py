@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.synthetic.generator.families import Names, families
+from queryveil.synthetic.generator.families import Names, draw_families
 from queryveil.synthetic.generator.habits import LATEST
 
 Ints = NDArray[np.int64]
@@ -21,7 +21,7 @@ _GOLDEN: Final = 0x9E3779B97F4A7C15
 _FOLLOW: Final = np.cumsum([0.45, 0.25, 0.15, 0.15])[:-1]
 
 
-def mixed(numbers: Ints, salt: int) -> NDArray[np.uint64]:
+def mix_bits(numbers: Ints, salt: int) -> NDArray[np.uint64]:
     """A fixed scrambling of integers (the finaliser of splitmix64): the same on every machine."""
     z = numbers.astype(np.uint64) + np.uint64(salt * _GOLDEN % (1 << 64))
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -53,20 +53,20 @@ class Pool:
     def weights(self, zipf: float, head: float = 0.0) -> Floats:
         return np.asarray((self.rank + float(head)) ** -float(zipf), dtype=np.float64)
 
-    def follow(self, places: Ints, chance: Floats) -> Ints:
+    def reformulate(self, places: Ints, chance: Floats) -> Ints:
         """A reformulation: one of the few fixed neighbours of each query."""
         slot = np.searchsorted(_FOLLOW, chance, side="right")
         size = self.members[places]
         offset = places - self.first[places] + 1 + slot % np.maximum(size - 1, 1)
         inside = self.first[places] + offset % size
-        return np.where((slot == 3) | (size == 1), self._related(places), inside)
+        return np.where((slot == 3) | (size == 1), self._related_queries(places), inside)
 
-    def _related(self, places: Ints) -> Ints:
+    def _related_queries(self, places: Ints) -> Ints:
         """The head of one of seven families that come next in the topic."""
         topic = self.topic[places]
         low = self.family[self.topic_starts[topic]]
         high = self.family[self.topic_starts[topic + 1] - 1] + 1
-        step = 1 + (mixed(places, 11) % np.uint64(7)).astype(np.int64)
+        step = 1 + (mix_bits(places, 11) % np.uint64(7)).astype(np.int64)
         return self.heads[low + (self.family[places] - low + step) % (high - low)]
 
 
@@ -83,11 +83,11 @@ class _Candidates:
     homes: list[str]  # per family
 
     @classmethod
-    def of(cls, world: int, pool_size: int, names: Names, version: int) -> _Candidates:
+    def from_world(cls, world: int, pool_size: int, names: Names, version: int) -> _Candidates:
         texts: dict[str, None] = {}
         places: list[tuple[int, int, int, float, float]] = []
         homes: list[str] = []
-        for number, made in enumerate(families(world, pool_size, names, version)):
+        for number, made in enumerate(draw_families(world, pool_size, names, version)):
             homes.append(made.home)
             for member, query in enumerate(made.members):
                 if query not in texts:
@@ -110,17 +110,17 @@ class _Candidates:
 @lru_cache(maxsize=2)
 def make_pool(pool_size: int, world: int, version: int = LATEST) -> Pool:
     """The pool of a world; a pure function of its arguments."""
-    names = Names.of(world, pool_size)
-    candidates = _Candidates.of(world, pool_size, names, version)
+    names = Names.for_world(world, pool_size)
+    candidates = _Candidates.from_world(world, pool_size, names, version)
     best = np.argsort(-candidates.fame(world), kind="stable")[:pool_size]
     rank = np.zeros(len(candidates.family), dtype=np.int64)
     rank[best] = np.arange(1, len(best) + 1)
     kept = np.flatnonzero(rank)
     order = np.lexsort((candidates.member[kept], candidates.family[kept], candidates.topic[kept]))
-    return _assemble(world, names, candidates, rank, kept[order])
+    return _assemble_pool(world, names, candidates, rank, kept[order])
 
 
-def _assemble(world: int, names: Names, candidates: _Candidates, rank: Ints, kept: Ints) -> Pool:
+def _assemble_pool(world: int, names: Names, candidates: _Candidates, rank: Ints, kept: Ints) -> Pool:
     old_family = candidates.family[kept]
     new = np.concatenate(([True], old_family[1:] != old_family[:-1]))
     number = np.cumsum(new) - 1

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from queryveil.synthetic.generator import vocabulary
 from queryveil.synthetic.generator.families import TOPIC_NAMES
-from queryveil.synthetic.generator.pool import Ints, Pool, make_pool, mixed
+from queryveil.synthetic.generator.pool import Ints, Pool, make_pool, mix_bits
 from queryveil.synthetic.generator.settings import LogSettings
 from queryveil.synthetic.generator.vocabulary import TOPICS
 
@@ -37,18 +37,18 @@ class Results:
     counts: Ints  # per topic: its urls, a prime
     home: Ints  # per family: the url of its own site, or -1
 
-    def length(self, places: Ints) -> Ints:
+    def list_length(self, places: Ints) -> Ints:
         """Ten results for most queries, fewer (at least four) for a quarter of them."""
-        short = (mixed(places, 3) % np.uint64(24)).astype(np.int64)
+        short = (mix_bits(places, 3) % np.uint64(24)).astype(np.int64)
         return np.where(short < 6, 4 + short, RESULTS)
 
     def url(self, places: Ints, rank: Ints) -> Ints:
         """Which url each query has at a rank from 1; different ranks have different urls."""
         family, topic = self.pool.family[places], self.pool.topic[places]
         count = self.counts[topic]
-        turn = (mixed(places, 5) % np.uint64(7)).astype(np.int64)
-        start = (mixed(family, 7) >> np.uint64(8)).astype(np.int64)
-        stride = 1 + (mixed(family, 9) >> np.uint64(8)).astype(np.int64) % (count - 1)
+        turn = (mix_bits(places, 5) % np.uint64(7)).astype(np.int64)
+        start = (mix_bits(family, 7) >> np.uint64(8)).astype(np.int64)
+        stride = 1 + (mix_bits(family, 9) >> np.uint64(8)).astype(np.int64) % (count - 1)
         position = (rank - 1 + turn) % _FAMILY_URLS
         # The count is prime, so a stride visits 16 different urls.
         shared = self.starts[topic] + (start + position * stride) % count
@@ -97,7 +97,7 @@ def results_table(settings: LogSettings) -> pa.Table:
     """The public result lists of the pool: `query`, `url`, `rank`; most popular query first."""
     results = make_results(settings.total_pool, settings.world, settings.version)
     places = np.argsort(results.pool.rank, kind="stable")
-    length = results.length(places)
+    length = results.list_length(places)
     query = np.repeat(places, length)
     rank = np.arange(len(query)) - np.repeat(np.cumsum(length) - length, length) + 1
     return pa.table(

@@ -28,7 +28,7 @@ MOST_SECRETS: Final = 400_000
 MOST_DRIFT_WEIGHTS: Final = 100_000_000
 
 
-def _whole(name: str, value: object, *, ge: int, le: int | None = None) -> None:
+def _check_whole(name: str, value: object, *, ge: int, le: int | None = None) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < ge or (le is not None and value > le):
         upper = f" and <= {le}" if le is not None else ""
         raise UsageError(
@@ -81,19 +81,19 @@ class LogSettings:
         if self.habits is not None and self.version != LATEST:
             raise UsageError(f"version {self.version} has fixed habits", f"leave version at {LATEST}")
         if self.users is not None:
-            _whole("users", self.users, ge=1, le=MOST_USERS)
+            _check_whole("users", self.users, ge=1, le=MOST_USERS)
         if self.rows is not None:
-            _whole("rows", self.rows, ge=1, le=MOST_ROWS)
-        _whole("seed", self.seed, ge=0, le=LARGEST_SEED)
-        _whole("world", self.world, ge=0, le=LARGEST_SEED)
-        _whole("days", self.days, ge=1, le=3_650)
+            _check_whole("rows", self.rows, ge=1, le=MOST_ROWS)
+        _check_whole("seed", self.seed, ge=0, le=LARGEST_SEED)
+        _check_whole("world", self.world, ge=0, le=LARGEST_SEED)
+        _check_whole("days", self.days, ge=1, le=3_650)
         if not isinstance(self.start, date):
             raise UsageError(f"parameter 'start' must be a date; got {self.start!r}")
         if self.pool_size is not None:
-            _whole("pool_size", self.pool_size, ge=SMALLEST_POOL, le=LARGEST_POOL)
-        _whole("drifted", self.drifted, ge=0, le=3_650)
+            _check_whole("pool_size", self.pool_size, ge=SMALLEST_POOL, le=LARGEST_POOL)
+        _check_whole("drifted", self.drifted, ge=0, le=3_650)
         if self.secrets is not None:
-            _whole("secrets", self.secrets, ge=0, le=min(self.total_users, MOST_SECRETS))
+            _check_whole("secrets", self.secrets, ge=0, le=min(self.total_users, MOST_SECRETS))
         self.total_habits  # noqa: B018 (checked where they are put together)
         self._check_together()
 

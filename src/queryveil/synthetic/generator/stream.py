@@ -14,7 +14,7 @@ from queryveil.synthetic.generator.histories import Popularity, make_clicks, mak
 from queryveil.synthetic.generator.planted import Secrets
 from queryveil.synthetic.generator.result_lists import make_results
 from queryveil.synthetic.generator.settings import LogSettings
-from queryveil.synthetic.generator.surface import Wording, untidy
+from queryveil.synthetic.generator.surface import Wording, add_untidy_forms
 from queryveil.synthetic.generator.users import CHUNKS, Chunk, make_users
 
 SCHEMA: Final = pa.schema(
@@ -57,7 +57,7 @@ class LogStream:
         self._results = make_results(settings.total_pool, settings.world, settings.version)
         self._pool = self._results.pool
         self._popularity = Popularity(self._pool, settings)
-        self._wording = Wording.of(self._pool, settings.total_habits.one_off_kinds)
+        self._wording = Wording.for_pool(self._pool, settings.total_habits.one_off_kinds)
         self._secrets = Secrets(settings.seed, self._pool.names)
 
     def __len__(self) -> int:
@@ -77,13 +77,13 @@ class LogStream:
         tail = events.one_off >= 0
         codes[tail] = len(self._pool) + np.searchsorted(made, events.one_off[tail])
         dictionary = pa.concat_arrays([self._pool.text, self._wording.one_offs(events.place[made], rng)])
-        dictionary, codes = untidy(dictionary, codes, self._wording.ascii[events.place], rng)
+        dictionary, codes = add_untidy_forms(dictionary, codes, self._wording.ascii[events.place], rng)
         secrets = [self._secrets[int(number)] for number in chunk.secrets]
         codes[events.secret_events] = len(dictionary) + np.arange(len(secrets))
         dictionary = pa.concat_arrays([dictionary, pa.array([text for _, text in secrets], pa.string())])
 
         ids = pa.array(chunk.ids).cast(pa.string())
-        seconds = events.seconds + _seconds(self.settings.start)
+        seconds = events.seconds + _seconds_at(self.settings.start)
         batch = pa.RecordBatch.from_arrays(
             [
                 ids.take(pa.array(events.user[events.row])),
@@ -95,11 +95,13 @@ class LogStream:
             schema=SCHEMA,
         )
         times = seconds[events.secret_events].tolist()
-        planted = _planted(chunk, times, secrets)
+        planted = _planted_secrets(chunk, times, secrets)
         return Part(batch, len(chunk.rows), len(events.place), planted)
 
 
-def _planted(chunk: Chunk, times: list[int], secrets: list[tuple[str, str]]) -> tuple[PlantedSecret, ...]:
+def _planted_secrets(
+    chunk: Chunk, times: list[int], secrets: list[tuple[str, str]]
+) -> tuple[PlantedSecret, ...]:
     users = chunk.ids[chunk.secret_users].tolist()
     return tuple(
         PlantedSecret(str(user), datetime(1970, 1, 1) + timedelta(seconds=time), text, kind)
@@ -107,10 +109,10 @@ def _planted(chunk: Chunk, times: list[int], secrets: list[tuple[str, str]]) -> 
     )
 
 
-def _seconds(day: date) -> int:
+def _seconds_at(day: date) -> int:
     return (day - date(1970, 1, 1)).days * 86_400
 
 
-def batches(settings: LogSettings) -> Iterator[pa.RecordBatch]:
+def generate_batches(settings: LogSettings) -> Iterator[pa.RecordBatch]:
     """The rows of a log as record batches: user by user, each in order of time."""
     return (part.batch for part in LogStream(settings))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from queryveil.synthetic.generator import vocabulary
 from queryveil.synthetic.generator.families import TOPIC_NAMES
 from queryveil.synthetic.generator.habits import Shares
-from queryveil.synthetic.generator.lexicon import code
+from queryveil.synthetic.generator.lexicon import model_number
 from queryveil.synthetic.generator.pool import Floats, Ints, Pool
 from queryveil.synthetic.generator.vocabulary import TOPICS
 
@@ -30,11 +30,11 @@ _PREFIXES: Final = (
 )
 
 
-def _strings(words: list[str] | tuple[str, ...]) -> pa.StringArray:
+def _to_strings(words: list[str] | tuple[str, ...]) -> pa.StringArray:
     return pa.array(words, pa.string())
 
 
-def _join(*parts: pa.StringArray | str) -> pa.StringArray:
+def _join_columns(*parts: pa.StringArray | str) -> pa.StringArray:
     return pc.binary_join_element_wise(*parts, " ")
 
 
@@ -57,7 +57,7 @@ class Wording:
     ascii: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
     @classmethod
-    def of(cls, pool: Pool, one_off_kinds: Shares) -> Wording:
+    def for_pool(cls, pool: Pool, one_off_kinds: Shares) -> Wording:
         lists = [
             TOPICS[TOPIC_NAMES[t]][1] if TOPIC_NAMES[t] in TOPICS else vocabulary.FACETS for t in pool.topics
         ]
@@ -65,16 +65,18 @@ class Wording:
         return cls(
             pool=pool,
             kinds=np.cumsum(one_off_kinds[:-1]),
-            topic_words=_strings([w for words in lists for w in words]),
+            topic_words=_to_strings([w for words in lists for w in words]),
             starts=np.cumsum(counts) - counts,
             counts=counts,
-            first_names=_strings(vocabulary.FIRST_NAMES),
-            surnames=_strings(pool.names.surnames),
-            towns=_strings(pool.names.towns),
-            states=_strings(vocabulary.STATES),
-            codes=_strings([code(i * 7_919) for i in range(6_000)] + [str(y) for y in range(1950, 2010)]),
-            adjectives=_strings(vocabulary.ADJECTIVES),
-            prefixes=_strings(_PREFIXES),
+            first_names=_to_strings(vocabulary.FIRST_NAMES),
+            surnames=_to_strings(pool.names.surnames),
+            towns=_to_strings(pool.names.towns),
+            states=_to_strings(vocabulary.STATES),
+            codes=_to_strings(
+                [model_number(i * 7_919) for i in range(6_000)] + [str(y) for y in range(1950, 2010)]
+            ),
+            adjectives=_to_strings(vocabulary.ADJECTIVES),
+            prefixes=_to_strings(_PREFIXES),
             ascii=pc.string_is_ascii(pool.text).to_numpy(zero_copy_only=False),
         )
 
@@ -97,25 +99,31 @@ class Wording:
         base = self.pool.text.take(pa.array(places))
         a, b, c = rng.random((3, len(places)))
         if kind == 0:  # one more word of the topic
-            return _join(base, self._topic_word(places, a))
+            return _join_columns(base, self._topic_word(places, a))
         if kind == 1:  # a person, rarely a famous one, and where
-            return _join(_any(self.first_names, a), _any(self.surnames, b), _any(self.towns, c))
+            return _join_columns(
+                _pick_any(self.first_names, a), _pick_any(self.surnames, b), _pick_any(self.towns, c)
+            )
         if kind == 2:  # somewhere
-            return _join(base, _any(self.towns, a), _any(self.states, b))
+            return _join_columns(base, _pick_any(self.towns, a), _pick_any(self.states, b))
         if kind == 3:
-            return _mistyped(base, a)
+            return _add_typo(base, a)
         if kind == 4:  # a model or a year
-            return _join(base, _any(self.codes, a))
-        return _join(
-            _any(self.prefixes, a), _any(self.adjectives, b), base, "for", self._topic_word(places, c)
+            return _join_columns(base, _pick_any(self.codes, a))
+        return _join_columns(
+            _pick_any(self.prefixes, a),
+            _pick_any(self.adjectives, b),
+            base,
+            "for",
+            self._topic_word(places, c),
         )
 
 
-def _any(words: pa.StringArray, chance: Floats) -> pa.StringArray:
+def _pick_any(words: pa.StringArray, chance: Floats) -> pa.StringArray:
     return words.take(pa.array((chance * len(words)).astype(np.int64)))
 
 
-def _mistyped(text: pa.StringArray, chance: Floats) -> pa.StringArray:
+def _add_typo(text: pa.StringArray, chance: Floats) -> pa.StringArray:
     """One letter missing, or one letter twice."""
     place = (chance * _TYPO_PLACES * 2).astype(np.int64)
     result = text
@@ -130,7 +138,7 @@ def _mistyped(text: pa.StringArray, chance: Floats) -> pa.StringArray:
     return pc.utf8_trim_whitespace(pc.replace_substring(result, "  ", " "))
 
 
-def untidy(
+def add_untidy_forms(
     dictionary: pa.StringArray,
     codes: Ints,
     ascii_only: np.ndarray[tuple[int], np.dtype[np.bool_]],
@@ -147,7 +155,7 @@ def untidy(
     parts = [dictionary]
     size = len(dictionary)
     for number, spell in enumerate(
-        (pc.utf8_upper, pc.utf8_title, _double_spaced, _quoted, _padded, None, _decomposed)
+        (pc.utf8_upper, pc.utf8_title, _double_spaced, _add_quotes, _add_padding, None, _decompose)
     ):
         if spell is None:  # tidy
             continue
@@ -162,13 +170,13 @@ def _double_spaced(text: pa.StringArray) -> pa.StringArray:
     return pc.replace_substring(text, " ", "  ")
 
 
-def _quoted(text: pa.StringArray) -> pa.StringArray:
+def _add_quotes(text: pa.StringArray) -> pa.StringArray:
     return pc.binary_join_element_wise('"', text, '"', "")
 
 
-def _padded(text: pa.StringArray) -> pa.StringArray:
+def _add_padding(text: pa.StringArray) -> pa.StringArray:
     return pc.binary_join_element_wise(" ", text, "", "")
 
 
-def _decomposed(text: pa.StringArray) -> pa.StringArray:
+def _decompose(text: pa.StringArray) -> pa.StringArray:
     return pc.utf8_normalize(text, form="NFD")

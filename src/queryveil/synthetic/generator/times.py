@@ -37,11 +37,11 @@ def make_times(
 ) -> tuple[Ints, Flags]:
     """The second of every query event, and whether it starts a session; nobody searches twice in one second."""
     if settings.version == 1:
-        return _former(counts, user, position, settings.days * DAY, rng)
-    return _times(counts, user, position, settings, rng)
+        return _draw_times_v1(counts, user, position, settings.days * DAY, rng)
+    return _draw_times(counts, user, position, settings, rng)
 
 
-def _times(
+def _draw_times(
     counts: Ints, user: Ints, position: Ints, settings: LogSettings, rng: np.random.Generator
 ) -> tuple[Ints, Flags]:
     """Starts of sessions are bent to the busy hours, and the pauses within a session stay as they are."""
@@ -51,7 +51,7 @@ def _times(
     def per_user(values: Floats | Flags) -> Floats:
         return np.bincount(user, weights=values, minlength=len(counts)).astype(np.float64)
 
-    clock, busiest = _calendar(settings.days, settings.start.weekday(), habits.hours, habits.weekdays)
+    clock, busiest = _busy_calendar(settings.days, settings.start.weekday(), habits.hours, habits.weekdays)
     # Bending brings two starts at most this much nearer: what is between them is stretched as much beforehand.
     stretch = 1.01 * busiest
     shortest_break = stretch * _SESSION_GAP
@@ -69,7 +69,9 @@ def _times(
     running, within = np.cumsum(step + wait * left[user]), np.cumsum(gap)
     first = np.cumsum(counts) - counts
     before = np.concatenate(([0.0], running))[first]
-    start = np.interp((running - np.repeat(before, counts))[started] / window, clock, _edges(settings.days))
+    start = np.interp(
+        (running - np.repeat(before, counts))[started] / window, clock, _hour_edges(settings.days)
+    )
     seconds = np.minimum(start + (within - within[started]), window - 1.0)
     return seconds.astype(np.int64), new
 
@@ -97,12 +99,12 @@ def _session_starts(
     return np.where((after_first < after_later) & turned, ~new, new)
 
 
-def _edges(days: int) -> Floats:
+def _hour_edges(days: int) -> Floats:
     """The seconds at which hours begin, and the end of the last."""
     return np.arange(days * 24 + 1, dtype=np.float64) * 3_600
 
 
-def _calendar(days: int, first: int, hours: Shares, weekdays: Shares) -> tuple[Floats, float]:
+def _busy_calendar(days: int, first: int, hours: Shares, weekdays: Shares) -> tuple[Floats, float]:
     """The share of searches before each hour of the log, and how many times an even share the busiest hour has."""
     week = np.array(weekdays)[(first + np.arange(days)) % 7]
     busy = np.outer(week, hours).ravel()
@@ -113,7 +115,7 @@ def _calendar(days: int, first: int, hours: Shares, weekdays: Shares) -> tuple[F
     return running / running[-1], float(busy.max())
 
 
-def _former(
+def _draw_times_v1(
     counts: Ints, user: Ints, position: Ints, window: int, rng: np.random.Generator
 ) -> tuple[Ints, Flags]:
     """Version 1: the clock of every query is bent to the hours of the day; all weekdays are alike."""

@@ -66,7 +66,7 @@ def make_users(settings: LogSettings) -> Users:
     starts = np.flatnonzero(np.concatenate(([True], chunk[1:] != chunk[:-1])))
     picker = np.random.default_rng([settings.seed, _SECRETS])
     secret_users = np.sort(picker.permutation(len(rows))[: settings.total_secrets])
-    return Users(_ids(settings, len(rows)), rows, np.append(starts, len(rows)), secret_users)
+    return Users(_draw_ids(settings, len(rows)), rows, np.append(starts, len(rows)), secret_users)
 
 
 def share_out(weights: Floats, rows: int, most: int) -> Ints:
@@ -106,7 +106,7 @@ def share_in_proportion(weights: Floats, rows: int, most: int) -> Ints:
     return given + np.diff(ends, prepend=0)
 
 
-def _ids(settings: LogSettings, count: int) -> Ints:
+def _draw_ids(settings: LogSettings, count: int) -> Ints:
     """Different numbers in no order, as a service hands them out."""
     bits = max(18, (count * 11).bit_length())
     mask = (1 << bits) - 1

@@ -28,7 +28,7 @@ FORMATS: Final[Mapping[str, str]] = {
     ".csv": "csv",
     ".jsonl": "jsonl",
 }
-METADATA: Final = "queryveil.like"
+METADATA: Final = "queryveil.fit_generator"
 """Key of a Parquet file's metadata that says what its rows were made like."""
 _COMPRESSION: Final[Mapping[str, str]] = {".gz": "gzip", ".zst": "zstd"}
 _HEADERS: Final[Mapping[str, str]] = {
@@ -78,12 +78,12 @@ def generate(
     with new_files(out, secrets_file, *said) as (log_part, secrets_part, *about_parts), ExitStack() as files:
         for part_file in about_parts:
             part_file.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-        write = files.enter_context(_writer(log_part, kind, compression, about))
+        write = files.enter_context(_open_writer(log_part, kind, compression, about))
         listing = files.enter_context(secrets_part.open("w", encoding="utf-8"))
         listing.write("user\ttime\tquery\tkind\n")
         for part in LogStream(settings):
             write(part.batch)
-            listing.writelines(map(_line, part.secrets))
+            listing.writelines(map(_secret_line, part.secrets))
             rows += part.batch.num_rows
             users += part.users
             queries += part.events
@@ -140,12 +140,12 @@ def _format_of(out: Path, format: str | None) -> tuple[str, str | None]:
     return kind, compression
 
 
-def _line(secret: PlantedSecret) -> str:
+def _secret_line(secret: PlantedSecret) -> str:
     return f"{secret.user}\t{secret.time:%Y-%m-%d %H:%M:%S}\t{secret.query}\t{secret.kind}\n"
 
 
 @contextmanager
-def _writer(
+def _open_writer(
     path: Path, kind: str, compression: str | None, about: Mapping[str, Any] | None
 ) -> Iterator[Callable[[pa.RecordBatch], Any]]:
     if kind == "parquet":
@@ -153,7 +153,7 @@ def _writer(
         with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             yield writer.write_batch
         return
-    lines = {"aol": _aol, "csv": _csv, "jsonl": _jsonl}[kind]
+    lines = {"aol": _aol_lines, "csv": _csv_lines, "jsonl": _jsonl_lines}[kind]
     with pa.OSFile(str(path), "wb") as raw, ExitStack() as stack:
         file = stack.enter_context(pa.CompressedOutputStream(raw, compression)) if compression else raw
         file.write(_HEADERS[kind].encode())
@@ -168,30 +168,32 @@ def _bytes_of(lines: pa.StringArray) -> pa.Buffer:
     return data.slice(first, ends[lines.offset + len(lines)] - first)
 
 
-def _glue(*parts: pa.Array | str) -> pa.StringArray:
+def _concatenate(*parts: pa.Array | str) -> pa.StringArray:
     return pc.binary_join_element_wise(*parts, "")
 
 
-def _texts(batch: pa.RecordBatch, missing: str) -> tuple[pa.StringArray, pa.StringArray, pa.StringArray]:
+def _text_columns(
+    batch: pa.RecordBatch, missing: str
+) -> tuple[pa.StringArray, pa.StringArray, pa.StringArray]:
     """Time, url and rank as text."""
     time = batch["time"].cast(pa.timestamp("s")).cast(pa.string())
     return time, batch["url"].fill_null(missing), batch["rank"].cast(pa.string()).fill_null(missing)
 
 
-def _aol(batch: pa.RecordBatch) -> pa.StringArray:
-    time, url, rank = _texts(batch, "")
-    return _glue(batch["user"], "\t", batch["query"], "\t", time, "\t", rank, "\t", url, "\n")
+def _aol_lines(batch: pa.RecordBatch) -> pa.StringArray:
+    time, url, rank = _text_columns(batch, "")
+    return _concatenate(batch["user"], "\t", batch["query"], "\t", time, "\t", rank, "\t", url, "\n")
 
 
-def _csv(batch: pa.RecordBatch) -> pa.StringArray:
-    time, url, rank = _texts(batch, "")
+def _csv_lines(batch: pa.RecordBatch) -> pa.StringArray:
+    time, url, rank = _text_columns(batch, "")
     query = pc.replace_substring(batch["query"], '"', '""')
-    return _glue(batch["user"], ",", time, ',"', query, '",', url, ",", rank, "\n")
+    return _concatenate(batch["user"], ",", time, ',"', query, '",', url, ",", rank, "\n")
 
 
-def _jsonl(batch: pa.RecordBatch) -> pa.StringArray:
-    time, _, rank = _texts(batch, "null")
+def _jsonl_lines(batch: pa.RecordBatch) -> pa.StringArray:
+    time, _, rank = _text_columns(batch, "null")
     query = pc.replace_substring(pc.replace_substring(batch["query"], "\\", "\\\\"), '"', '\\"')
-    url = _glue('"', batch["url"], '"').fill_null("null")
-    user = _glue('{"user": "', batch["user"], '", "time": "', time, '", "query": "', query)
-    return _glue(user, '", "url": ', url, ', "rank": ', rank, "}\n")
+    url = _concatenate('"', batch["url"], '"').fill_null("null")
+    user = _concatenate('{"user": "', batch["user"], '", "time": "', time, '", "query": "', query)
+    return _concatenate(user, '", "url": ', url, ', "rank": ', rank, "}\n")

@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogFigures:
+class LogStatistics:
     """What a log is like; None where it has no column, or too few rows, to say so."""
 
     rows: int
@@ -84,27 +84,27 @@ class LogFigures:
         }
 
 
-def figures_of(log: SearchLog) -> LogFigures:
+def figures_of(log: SearchLog) -> LogStatistics:
     """Count everything once; nothing of any single query or user is kept."""
     with log.unchanged():
-        return _figures(log)
+        return _measure_figures(log)
 
 
-def _figures(log: SearchLog) -> LogFigures:
+def _measure_figures(log: SearchLog) -> LogStatistics:
     timed = "time" in log.columns
     keys = ["user", "time", "query"] if timed else ["user", "query"]
     events = log.queries.select(*keys)
     events = events.distinct() if timed else events
-    counted = _arrays(log, _by_query(events))
+    counted = _to_arrays(log, _by_query(events))
     if not len(counted["n"]):
         raise CannotBeMet("the log has no query, so there is nothing to measure", "name its query column")
     counts = np.sort(counted["n"])[::-1]
     whole = int(counts.sum())
     running = np.cumsum(counts)
-    rows = np.sort(_arrays(log, _rows_by_user(log))["n"])
-    different = _arrays(log, _queries_by_user(events))["n"]
+    rows = np.sort(_to_arrays(log, _rows_by_user(log))["n"])
+    different = _to_arrays(log, _queries_by_user(events))["n"]
     fifth = max(1, round(len(rows) / 5))
-    return LogFigures(
+    return LogStatistics(
         rows=int(rows.sum()),
         users=len(rows),
         events=whole,
@@ -120,7 +120,7 @@ def _figures(log: SearchLog) -> LogFigures:
         repeats=1 - int(different.sum()) / whole,
         words=float((counted["n"] * counted["words"]).sum() / whole),
         addresses=float((counted["n"] * counted["address"]).sum() / whole),
-        **_clicks(log, int(rows.sum())),
+        **_click_figures(log, int(rows.sum())),
         **(_in_time(log, events) if timed else _NO_TIME),
     )
 
@@ -130,7 +130,7 @@ _NO_TIME: Final[dict[str, Any]] = dict.fromkeys(
 )
 
 
-def _arrays(log: SearchLog, table: ir.Table) -> dict[str, Ints]:
+def _to_arrays(log: SearchLog, table: ir.Table) -> dict[str, Ints]:
     found = log.engine.arrow(table)
     return {name: found[name].to_numpy().astype(np.int64) for name in found.column_names}
 
@@ -154,19 +154,19 @@ def _queries_by_user(events: ir.Table) -> ir.Table:
     return pairs.group_by("user").aggregate(n=pairs.count()).select("n")
 
 
-def _clicks(log: SearchLog, rows: int) -> dict[str, Any]:
+def _click_figures(log: SearchLog, rows: int) -> dict[str, Any]:
     if "url" not in log.columns:
         return {"clicks": None, "ranks": None}
     clicked = log.table.filter(log.table["url"].notnull())
-    clicks = int(_arrays(log, clicked.aggregate(n=clicked.count()))["n"][0])
-    return {"clicks": clicks / rows, "ranks": _ranks(log, clicked)}
+    clicks = int(_to_arrays(log, clicked.aggregate(n=clicked.count()))["n"][0])
+    return {"clicks": clicks / rows, "ranks": _rank_shares(log, clicked)}
 
 
-def _ranks(log: SearchLog, clicked: ir.Table) -> Shares | None:
+def _rank_shares(log: SearchLog, clicked: ir.Table) -> Shares | None:
     if "rank" not in log.columns:
         return None
     clicked = clicked.filter(clicked["rank"].between(1, RANKS))
-    found = _arrays(log, clicked.group_by("rank").aggregate(n=clicked.count()))
+    found = _to_arrays(log, clicked.group_by("rank").aggregate(n=clicked.count()))
     return _shares(np.bincount(found["rank"] - 1, weights=found["n"], minlength=RANKS))
 
 
@@ -178,10 +178,10 @@ def _shares(counts: NDArray[Any]) -> Shares | None:
 def _in_time(log: SearchLog, events: ir.Table) -> dict[str, Any]:
     timed = log.events()
     lengths = timed.group_by(["user", "session"]).aggregate(n=timed.count()).select("n")
-    sessions = _arrays(log, lengths)["n"]
+    sessions = _to_arrays(log, lengths)["n"]
     clock = events.filter(events["time"].notnull())
     clock = clock.select(hour=clock["time"].hour(), day=clock["time"].epoch_seconds() // 86_400)
-    found = _arrays(log, clock.group_by(["hour", "day"]).aggregate(n=clock.count()))
+    found = _to_arrays(log, clock.group_by(["hour", "day"]).aggregate(n=clock.count()))
     if not len(found["n"]):
         return {
             **_NO_TIME,
@@ -194,12 +194,12 @@ def _in_time(log: SearchLog, events: ir.Table) -> dict[str, Any]:
         "session_mean": float(sessions.mean()),
         "session_one": float((sessions == 1).mean()),
         "hours": _shares(np.bincount(found["hour"], weights=found["n"], minlength=24)),
-        "weekdays": _weekdays(found["day"], found["n"], first, last),
-        "drift": _drift(log, events, first, last),
+        "weekdays": _weekday_shares(found["day"], found["n"], first, last),
+        "drift": _measure_drift(log, events, first, last),
     }
 
 
-def _weekdays(day: Ints, counts: Ints, first: int, last: int) -> Shares | None:
+def _weekday_shares(day: Ints, counts: Ints, first: int, last: int) -> Shares | None:
     if last - first + 1 < 7:
         return None
     # The first day of 1970 was a Thursday.
@@ -208,7 +208,7 @@ def _weekdays(day: Ints, counts: Ints, first: int, last: int) -> Shares | None:
     return _shares(totals / calendar)
 
 
-def _drift(log: SearchLog, events: ir.Table, first: int, last: int) -> float | None:
+def _measure_drift(log: SearchLog, events: ir.Table, first: int, last: int) -> float | None:
     """From those who first posed a frequent query in the first and in the last third of the log.
 
     Who poses it in both is counted once: people who return would make popularity look steadier than it is.
@@ -222,7 +222,7 @@ def _drift(log: SearchLog, events: ir.Table, first: int, last: int) -> float | N
     early, late = (posed["day"] < first + third).sum(), (posed["day"] > last - third).sum()
     found = posed.group_by("query").aggregate(early=early, late=late)
     enough = (found["early"] >= _DRIFT_USERS) & (found["late"] >= _DRIFT_USERS)
-    counts = _arrays(log, found.filter(enough).select("early", "late"))
+    counts = _to_arrays(log, found.filter(enough).select("early", "late"))
     if len(counts["early"]) < _DRIFT_QUERIES:
         return None
     change = np.log(counts["late"] / counts["early"])

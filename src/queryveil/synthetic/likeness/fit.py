@@ -21,11 +21,11 @@ from queryveil.errors import CannotBeMet
 from queryveil.reading.log import SearchLog, read
 from queryveil.release import publish as releases
 from queryveil.release.publish import Release
-from queryveil.synthetic.generator.habits import PUBLISHED, Habits, shares
+from queryveil.synthetic.generator.habits import PUBLISHED, Habits, normalize_shares
 from queryveil.synthetic.generator.settings import LogSettings
-from queryveil.synthetic.generator.stream import batches
+from queryveil.synthetic.generator.stream import generate_batches
 from queryveil.synthetic.likeness.counts import curve_of, released_counts
-from queryveil.synthetic.likeness.figures import LogFigures, figures_of
+from queryveil.synthetic.likeness.figures import LogStatistics, figures_of
 
 LOG, RELEASE = "log", "release"
 NOTE: Final[Mapping[str, str]] = {
@@ -47,7 +47,7 @@ Move = Callable[[Habits], Habits]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Likeness:
+class FittedProfile:
     """Settings that make a log like another one, and how near they come."""
 
     settings: LogSettings
@@ -59,7 +59,7 @@ class Likeness:
     """The same of a log of a size at which they can be compared."""
 
     @property
-    def private(self) -> bool:
+    def is_private(self) -> bool:
         """Whether the guarantee of a release covers what is made of it."""
         return self.source == RELEASE
 
@@ -70,7 +70,7 @@ class Likeness:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "private": self.private,
+            "private": self.is_private,
             "note": self.note,
             "like": self.source,
             "wanted": dict(self.wanted),
@@ -79,7 +79,7 @@ class Likeness:
         }
 
 
-def like(source: SearchLog | Release | str | Path, **changes: Any) -> Likeness:
+def fit_generator(source: SearchLog | Release | str | Path, **changes: Any) -> FittedProfile:
     """Fit the generator to a log, or to a release (a folder, or a `Release`).
 
     A log's figures are no guarantee's matter, and what is made of them is not private. A release may be processed by
@@ -92,20 +92,22 @@ def like(source: SearchLog | Release | str | Path, **changes: Any) -> Likeness:
     return _like_log(source if isinstance(source, SearchLog) else read(source), changes)
 
 
-def _like_log(log: SearchLog, changes: dict[str, Any]) -> Likeness:
+def _like_log(log: SearchLog, changes: dict[str, Any]) -> FittedProfile:
     whole = figures_of(log)
     small = whole if whole.rows <= _ROWS else figures_of(_some_users(log, _ROWS / whole.rows))
     days = small.days or LogSettings().days
     size = {"users": small.users, "rows": max(small.rows, small.users), "days": min(days, 3_650)}
-    trial = _fits({**size, "secrets": 0})
-    wanted = _comparable(small)
-    fitted, made = _rounds(_first(small), trial, wanted, lambda figures: _moved(figures, small))
+    trial = _clamp_size({**size, "secrets": 0})
+    wanted = _scalar_figures(small)
+    fitted, made = _fit_habits(
+        _initial_habits(small), trial, wanted, lambda figures: _adjust_habits(figures, small)
+    )
     own = {"users": whole.users, "rows": max(whole.rows, whole.users), "days": size["days"]}
-    settings = LogSettings(**{**_fits(own), "habits": fitted, **changes})
-    return Likeness(settings=settings, source=LOG, wanted=wanted, made=made)
+    settings = LogSettings(**{**_clamp_size(own), "habits": fitted, **changes})
+    return FittedProfile(settings=settings, source=LOG, wanted=wanted, made=made)
 
 
-def _fits(size: dict[str, Any]) -> dict[str, Any]:
+def _clamp_size(size: dict[str, Any]) -> dict[str, Any]:
     """A size that the generator can make: a log of few very busy users gets more of them."""
     most = size["days"] * 86_400 // 20 // 2
     return {**size, "users": max(size["users"], math.ceil(size["rows"] / min(most, 10_000)))}
@@ -118,17 +120,17 @@ def _some_users(log: SearchLog, share: float) -> SearchLog:
     return replace(log, normal=log.table.filter(place.abs() < round(share * 1_000_000)))
 
 
-def _rounds(
+def _fit_habits(
     habits: Habits,
     size: dict[str, Any],
     wanted: Mapping[str, float],
-    moved: Callable[[LogFigures], Move],
+    moved: Callable[[LogStatistics], Move],
 ) -> tuple[Habits, Mapping[str, float]]:
     """The habits whose log came nearest, and that log's figures."""
     tried = []
     for _ in range(_ROUNDS):
-        figures = _measured(LogSettings(**size, habits=habits))
-        found = _comparable(figures)
+        figures = _measure_generated(LogSettings(**size, habits=habits))
+        found = _scalar_figures(figures)
         made = {name: found[name] for name in wanted if name in found}
         missed = sum(abs(math.log((made[name] + 1e-4) / (wanted[name] + 1e-4))) for name in made)
         tried.append((missed, habits, made))
@@ -137,11 +139,11 @@ def _rounds(
     return best, made
 
 
-def _measured(settings: LogSettings) -> LogFigures:
-    return figures_of(read(pa.Table.from_batches(batches(settings))))
+def _measure_generated(settings: LogSettings) -> LogStatistics:
+    return figures_of(read(pa.Table.from_batches(generate_batches(settings))))
 
 
-def _comparable(figures: LogFigures) -> dict[str, float]:
+def _scalar_figures(figures: LogStatistics) -> dict[str, float]:
     """The figures that habits decide, one number each."""
     found: dict[str, float | None] = {f"top {most:,}": share for most, share in figures.top.items()}
     names = (
@@ -162,22 +164,22 @@ def _comparable(figures: LogFigures) -> dict[str, float]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _first(figures: LogFigures) -> Habits:
+def _initial_habits(figures: LogStatistics) -> Habits:
     """What can be read off the figures at once; the rest is as published."""
     first = PUBLISHED
     if figures.hours is not None:
-        first = replace(first, hours=shares(*(hour + 1e-4 for hour in figures.hours)))
+        first = replace(first, hours=normalize_shares(*(hour + 1e-4 for hour in figures.hours)))
     if figures.weekdays is not None:
-        first = replace(first, weekdays=shares(*(day + 1e-3 for day in figures.weekdays)))
+        first = replace(first, weekdays=normalize_shares(*(day + 1e-3 for day in figures.weekdays)))
     if figures.ranks is not None:
         first = replace(first, ranks=figures.ranks)
     if figures.drift is not None:
         first = replace(first, drift=min(_DRIFT * figures.drift, 5.0))
     # A log without clicks gets none.
-    return replace(first, click_rate=figures.clicks or 0.0, activity=_activity(figures))
+    return replace(first, click_rate=figures.clicks or 0.0, activity=_fit_activity(figures))
 
 
-def _activity(figures: LogFigures) -> float:
+def _fit_activity(figures: LogStatistics) -> float:
     """The spread at which the busiest fifth of users has its share of the rows."""
     from queryveil.synthetic.generator.users import share_in_proportion
 
@@ -197,11 +199,11 @@ def _activity(figures: LogFigures) -> float:
     return spread
 
 
-def _moved(made: LogFigures, wanted: LogFigures) -> Move:
+def _adjust_habits(made: LogStatistics, wanted: LogStatistics) -> Move:
     """Each habit moves by what its own figure is missing; half way where habits depend on each other."""
 
-    def move(habits: Habits) -> Habits:
-        steps = _popularity(habits, made, wanted)
+    def adjust_habit(habits: Habits) -> Habits:
+        steps = _adjust_popularity(habits, made, wanted)
         factor = wanted.repeats / max(made.repeats, 1e-3)
         within, later = habits.repeat
         room = 1 - habits.reformulate
@@ -210,18 +212,18 @@ def _moved(made: LogFigures, wanted: LogFigures) -> Move:
             steps["click_rate"] = min(1.0, habits.click_rate * wanted.clicks / made.clicks)
         if wanted.ranks and made.ranks:
             pairs = zip(habits.ranks, wanted.ranks, made.ranks, strict=True)
-            steps["ranks"] = shares(*(now * (to + 1e-3) / (at + 1e-3) for now, to, at in pairs))
+            steps["ranks"] = normalize_shares(*(now * (to + 1e-3) / (at + 1e-3) for now, to, at in pairs))
         if wanted.session_mean and wanted.session_one and made.session_mean and made.session_one:
             first = habits.go_on[0] + made.session_one - wanted.session_one
             longer = (made.session_mean - 1 + 1e-3) / (wanted.session_mean - 1 + 1e-3)
             later_on = 1 - (1 - habits.go_on[1]) * longer
-            steps["go_on"] = (_within(first, 0.0, 0.98), _within(later_on, 0.0, 0.98))
+            steps["go_on"] = (_clamp(first, 0.0, 0.98), _clamp(later_on, 0.0, 0.98))
         return replace(habits, **steps)
 
-    return move
+    return adjust_habit
 
 
-def _popularity(habits: Habits, made: LogFigures, wanted: LogFigures) -> dict[str, Any]:
+def _adjust_popularity(habits: Habits, made: LogStatistics, wanted: LogStatistics) -> dict[str, Any]:
     new = max(1 - wanted.repeats, 0.05)
     one_off = habits.one_off + 0.7 * (wanted.distinct - made.distinct) / new
     top = max(most for most in wanted.top if most <= 100)
@@ -231,38 +233,38 @@ def _popularity(habits: Habits, made: LogFigures, wanted: LogFigures) -> dict[st
         first = (made.top[1] / made.top[top]) / (wanted.top[1] / wanted.top[top])
         head = (head + 1) * first**0.7 - 1
     return {
-        "one_off": _within(one_off, 0.0, 0.98),
-        "zipf": _within(zipf, 0.0, 2.0),
-        "head": _within(head, 0.0, 500.0),
+        "one_off": _clamp(one_off, 0.0, 0.98),
+        "zipf": _clamp(zipf, 0.0, 2.0),
+        "head": _clamp(head, 0.0, 500.0),
     }
 
 
-def _within(value: float, low: float, high: float) -> float:
+def _clamp(value: float, low: float, high: float) -> float:
     return min(max(value, low), high)
 
 
-def _like_release(release: Release, changes: dict[str, Any]) -> Likeness:
+def _like_release(release: Release, changes: dict[str, Any]) -> FittedProfile:
     curve = curve_of(released_counts(release))
     habits = PUBLISHED
     tried = []
     for _ in range(_ROUNDS // 2):
-        made = curve_of(_counts(LogSettings(**_RELEASED, habits=habits)), ranks=curve.ranks)
+        made = curve_of(_users_per_query(LogSettings(**_RELEASED, habits=habits)), ranks=curve.ranks)
         missed = abs(made.zipf - curve.zipf) + 0.3 * abs(math.log((made.head + 1) / (curve.head + 1)))
         tried.append((missed, habits, made))
         habits = replace(
             habits,
             # Steeper pools make logs hardly steeper: people reformulate popular queries more than others.
-            zipf=_within(habits.zipf + 0.7 * (curve.zipf - made.zipf), 0.3, 1.6),
-            head=_within((habits.head + 1) * ((curve.head + 1) / (made.head + 1)) ** 0.5 - 1, 0.0, 500.0),
+            zipf=_clamp(habits.zipf + 0.7 * (curve.zipf - made.zipf), 0.3, 1.6),
+            head=_clamp((habits.head + 1) * ((curve.head + 1) / (made.head + 1)) ** 0.5 - 1, 0.0, 500.0),
         )
     _, best, made = min(tried, key=itemgetter(0))
     settings = LogSettings(**{"habits": best, **changes})
-    return Likeness(settings=settings, source=RELEASE, wanted=curve.as_dict(), made=made.as_dict())
+    return FittedProfile(settings=settings, source=RELEASE, wanted=curve.as_dict(), made=made.as_dict())
 
 
-def _counts(settings: LogSettings) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _users_per_query(settings: LogSettings) -> np.ndarray[Any, np.dtype[np.float64]]:
     """How many users posed each query of a made log."""
-    log = read(pa.Table.from_batches(batches(settings)))
+    log = read(pa.Table.from_batches(generate_batches(settings)))
     pairs = log.queries.select("user", "query").distinct()
     counted = log.engine.arrow(pairs.group_by("query").aggregate(n=pairs.count()))
     if not len(counted):

@@ -47,7 +47,7 @@ class Part:
     counts: Mapping[str, int]
 
 
-def parts(model: GraphModel, size: Size) -> Iterator[Part]:
+def draw_parts(model: GraphModel, size: Size) -> Iterator[Part]:
     """The rows of a log, user by user, each in order of time; a filled `size` is met exactly."""
     rows, users = size.rows or 0, size.users or 0
     step = max(1, round(CHUNK_ROWS * users / rows))
@@ -55,26 +55,28 @@ def parts(model: GraphModel, size: Size) -> Iterator[Part]:
         high = min(low + step, users)
         chunk_rows = rows * high // users - rows * low // users
         rng = np.random.default_rng([size.seed, number])
-        yield _part(model, size, low, high - low, chunk_rows, rng)
+        yield _draw_part(model, size, low, high - low, chunk_rows, rng)
 
 
-def _part(model: GraphModel, size: Size, low: int, users: int, rows: int, rng: np.random.Generator) -> Part:
+def _draw_part(
+    model: GraphModel, size: Size, low: int, users: int, rows: int, rng: np.random.Generator
+) -> Part:
     # As many events as rows are always enough, as an event has at least one row.
-    query, starts = walk(model, rows, rng)
+    query, starts = walk_sessions(model, rows, rng)
     place = rng.random(rows)
-    clicks = _clicks(model, query, place, users)
+    clicks = _draw_clicks(model, query, place, users)
     events = len(clicks)
     query, place, starts = query[:events], place[:events], starts[:events]
-    user = _users(events, users, size.most_events_per_user, rng)
+    user = _assign_users(events, users, size.most_events_per_user, rng)
     starts[_first_of_each(user)] = True
-    seconds = _epoch(size.start) + _times(user, starts, size.seconds, rng)
+    seconds = _epoch_seconds(size.start) + _draw_times(user, starts, size.seconds, rng)
 
     lines = np.maximum(clicks, 1)
     row = np.repeat(np.arange(events), lines)
     nth = np.arange(rows) - np.repeat(np.cumsum(lines) - lines, lines)
     clicked = (clicks > 0)[row]
     url = np.zeros(rows, np.int64)
-    url[clicked] = model.clicks.at(query[row[clicked]], place[row[clicked]] + nth[clicked])
+    url[clicked] = model.clicks.target_at(query[row[clicked]], place[row[clicked]] + nth[clicked])
     ids = pc.binary_join_element_wise(USER_PREFIX, pa.array(low + 1 + user[row]).cast(pa.string()), "")
     batch = pa.RecordBatch.from_arrays(
         [
@@ -91,7 +93,7 @@ def _part(model: GraphModel, size: Size, low: int, users: int, rows: int, rng: n
     return Part(batch, {"rows": rows, "users": users, **counts})
 
 
-def walk(model: GraphModel, events: int, rng: np.random.Generator) -> tuple[Ints, NDArray[np.bool_]]:
+def walk_sessions(model: GraphModel, events: int, rng: np.random.Generator) -> tuple[Ints, NDArray[np.bool_]]:
     """So many query events one after the other, and whether each starts a session."""
     starts, frequency = np.cumsum(model.starts), np.cumsum(model.frequency)
     found = 0
@@ -99,11 +101,11 @@ def walk(model: GraphModel, events: int, rng: np.random.Generator) -> tuple[Ints
     steps: list[Ints] = []
     while found < events:
         sessions = int((events - found) / model.session_length) + 16
-        opening = _drawn(starts, sessions, rng)
+        opening = _draw_positions(starts, sessions, rng)
         if not queries:
             # As if the walk had been going on for ever; otherwise early events would favour starts.
-            opening[0] = _drawn(frequency, 1, rng)[0]
-        query, step = _sessions(model, opening, rng)
+            opening[0] = _draw_positions(frequency, 1, rng)[0]
+        query, step = _draw_sessions(model, opening, rng)
         queries.append(query)
         steps.append(step)
         found += len(query)
@@ -111,7 +113,7 @@ def walk(model: GraphModel, events: int, rng: np.random.Generator) -> tuple[Ints
     return np.concatenate(queries)[:events], step % MOST_EVENTS_PER_SESSION == 0
 
 
-def _drawn(ends: Floats, number: int, rng: np.random.Generator) -> Ints:
+def _draw_positions(ends: Floats, number: int, rng: np.random.Generator) -> Ints:
     """Positions in proportion to the weights whose running sum is `ends`."""
     found: Ints = np.searchsorted(ends, rng.random(number) * ends[-1], side="right")
     # A product may round up to the sum itself, which is beyond the last weight above 0.
@@ -119,7 +121,7 @@ def _drawn(ends: Floats, number: int, rng: np.random.Generator) -> Ints:
     return np.minimum(found, last)
 
 
-def _sessions(model: GraphModel, opening: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def _draw_sessions(model: GraphModel, opening: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Walk from every opening query to its session's end, all at once; one session after the other."""
     who, query = np.arange(len(opening)), opening
     length = np.ones(len(opening), np.int64)
@@ -127,7 +129,7 @@ def _sessions(model: GraphModel, opening: Ints, rng: np.random.Generator) -> tup
     while len(who):
         place = rng.random(len(who))
         goes_on = place < model.following.total[query]
-        who, query = who[goes_on], model.following.at(query[goes_on], place[goes_on])
+        who, query = who[goes_on], model.following.target_at(query[goes_on], place[goes_on])
         length[who] += 1
         visits.append((who, query))
     first = np.cumsum(length) - length
@@ -138,7 +140,7 @@ def _sessions(model: GraphModel, opening: Ints, rng: np.random.Generator) -> tup
     return queries, steps
 
 
-def _clicks(model: GraphModel, query: Ints, place: Floats, users: int) -> Ints:
+def _draw_clicks(model: GraphModel, query: Ints, place: Floats, users: int) -> Ints:
     """Clicks of each event, for as many events as make up `len(query)` rows.
 
     Urls are met at `place`, `place` + 1, ... on the query's line: each with its own probability, and at most once.
@@ -155,7 +157,7 @@ def _clicks(model: GraphModel, query: Ints, place: Floats, users: int) -> Ints:
     return clicks
 
 
-def _users(events: int, users: int, most: int, rng: np.random.Generator) -> Ints:
+def _assign_users(events: int, users: int, most: int, rng: np.random.Generator) -> Ints:
     """Whose event each is: everyone has at least one and at most `most`, and some have many more than others."""
     spare = events - users
     share = rng.exponential(size=users)
@@ -169,7 +171,7 @@ def _users(events: int, users: int, most: int, rng: np.random.Generator) -> Ints
     return np.repeat(np.arange(users), 1 + np.diff(ends, prepend=0))
 
 
-def _times(user: Ints, starts: NDArray[np.bool_], span: int, rng: np.random.Generator) -> Ints:
+def _draw_times(user: Ints, starts: NDArray[np.bool_], span: int, rng: np.random.Generator) -> Ints:
     """Seconds from the log's start: short pauses inside sessions, and between them more than ends a session."""
     pause = 1 + np.minimum(rng.exponential(_MEAN_PAUSE, len(user)), _LONGEST_PAUSE).astype(np.int64)
     step = np.where(starts, SESSION_GAP, pause)
@@ -195,5 +197,5 @@ def _first_of_each(user: Ints) -> Ints:
     return np.flatnonzero(np.diff(user, prepend=-1))
 
 
-def _epoch(day: date) -> int:
+def _epoch_seconds(day: date) -> int:
     return (day - date(1970, 1, 1)).days * 86_400

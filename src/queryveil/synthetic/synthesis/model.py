@@ -54,7 +54,7 @@ class Choices:
     """How long they are together: the probability, or expected number, of any."""
 
     @classmethod
-    def of(cls, query: Ints, target: Ints, probability: Floats, queries: int) -> Choices:
+    def from_probabilities(cls, query: Ints, target: Ints, probability: Floats, queries: int) -> Choices:
         possible = probability > 0
         query, target, probability = query[possible], target[possible], probability[possible]
         order = np.argsort(query, kind="stable")
@@ -72,7 +72,7 @@ class Choices:
             total=before[last + 1] - before[first],
         )
 
-    def at(self, query: Ints, place: Floats) -> Ints:
+    def target_at(self, query: Ints, place: Floats) -> Ints:
         """The target at `place` on the line of each query; places are below the query's total."""
         found = np.searchsorted(self.ends, self.base[query] + place, side="right")
         # Sums of many small numbers are off in their last digits: never by more than to a neighbour.
@@ -93,22 +93,22 @@ class GraphModel:
     clicks: Choices
 
     @property
-    def released(self) -> float:
+    def released_total(self) -> float:
         """What the released counts add up to."""
         return float(self.frequency.sum())
 
     @property
     def session_length(self) -> float:
         """Expected query events per session."""
-        return self.released / float(self.starts.sum())
+        return self.released_total / float(self.starts.sum())
 
     @classmethod
-    def of(cls, tables: Mapping[str, pa.Table]) -> GraphModel:
+    def from_tables(cls, tables: Mapping[str, pa.Table]) -> GraphModel:
         """From tables `queries`, `clicks` and `reformulations`, with counts in `count`.
 
         The last two may be missing: then nobody clicks, or every session is one query.
         """
-        queries, count = _checked(tables, QUERIES)
+        queries, count = _check_table(tables, QUERIES)
         names = queries["query"]
         if pc.count_distinct(names).as_py() != len(names):
             raise InputError(
@@ -120,8 +120,8 @@ class GraphModel:
                 "the release has no query with a count above 0, so there is nothing to draw from",
                 "publish with a larger epsilon or delta, or from a longer log",
             )
-        following, inflow = _following(tables, names, frequency)
-        clicks, urls = _clicks(tables, names, frequency)
+        following, inflow = _next_query_choices(tables, names, frequency)
+        clicks, urls = _click_choices(tables, names, frequency)
         return cls(
             queries=names,
             urls=urls,
@@ -133,67 +133,71 @@ class GraphModel:
         )
 
 
-def _following(tables: Mapping[str, pa.Table], names: pa.Array, frequency: Floats) -> tuple[Choices, Floats]:
+def _next_query_choices(
+    tables: Mapping[str, pa.Table], names: pa.Array, frequency: Floats
+) -> tuple[Choices, Floats]:
     """The choices of a next query, and how often each query is expected to be one."""
     empty = np.empty(0, np.int64)
     source, goal, count = empty, empty, np.empty(0)
     if REFORMULATIONS in tables:
-        table, count = _checked(tables, REFORMULATIONS)
-        source = _codes(table["query"], names, REFORMULATIONS)
+        table, count = _check_table(tables, REFORMULATIONS)
+        source = _text_codes(table["query"], names, REFORMULATIONS)
         # A public suggestion need not be a published query: without a frequency of its own, it is left out.
         goal = pc.index_in(table["next_query"], value_set=names).fill_null(-1).to_numpy().astype(np.int64)
         known = (goal >= 0) & (goal != source)
         known[known] = (frequency[source[known]] > 0) & (frequency[goal[known]] > 0)
         source, goal, count = source[known], goal[known], count[known]
     size = len(frequency)
-    flow = _positive(source, count, size)
-    flow *= _fitting(MOST_GOING_ON * frequency, _summed(source, flow, size))[source]
+    flow = _clamp_counts(source, count, size)
+    flow *= _scale_factors(MOST_GOING_ON * frequency, _sum_by_query(source, flow, size))[source]
     # Lowering what comes in lowers what goes out too, so the bound above still holds.
-    flow *= _fitting(frequency, _summed(goal, flow, size))[goal]
-    choices = Choices.of(source, goal, flow / frequency[source], size)
-    return choices, _summed(goal, flow, size)
+    flow *= _scale_factors(frequency, _sum_by_query(goal, flow, size))[goal]
+    choices = Choices.from_probabilities(source, goal, flow / frequency[source], size)
+    return choices, _sum_by_query(goal, flow, size)
 
 
-def _clicks(tables: Mapping[str, pa.Table], names: pa.Array, frequency: Floats) -> tuple[Choices, pa.Array]:
+def _click_choices(
+    tables: Mapping[str, pa.Table], names: pa.Array, frequency: Floats
+) -> tuple[Choices, pa.Array]:
     """The choices of a url: each is clicked with probability clicks / count, so lines may be longer than 1."""
     size = len(frequency)
     if CLICKS not in tables:
         empty = np.empty(0, np.int64)
-        return Choices.of(empty, empty, np.empty(0), size), pa.array([], pa.string())
-    table, count = _checked(tables, CLICKS)
-    query = _codes(table["query"], names, CLICKS)
+        return Choices.from_probabilities(empty, empty, np.empty(0), size), pa.array([], pa.string())
+    table, count = _check_table(tables, CLICKS)
+    query = _text_codes(table["query"], names, CLICKS)
     encoded = table["url"].dictionary_encode()
     url = encoded.indices.to_numpy().astype(np.int64)
     counted = frequency[query] > 0
     query, url, count = query[counted], url[counted], count[counted]
-    share = _positive(query, count, size) / frequency[query]
+    share = _clamp_counts(query, count, size) / frequency[query]
     # Below 1, so that two places on the line that are 1 apart never meet the same url.
-    return Choices.of(query, url, np.minimum(share, _BELOW_ONE), size), encoded.dictionary
+    return Choices.from_probabilities(query, url, np.minimum(share, _BELOW_ONE), size), encoded.dictionary
 
 
-def _positive(query: Ints, count: Floats, size: int) -> Floats:
+def _clamp_counts(query: Ints, count: Floats, size: int) -> Floats:
     """Counts without negative ones, but with the sum per query that they had together, or 0.
 
     Noise is as often negative as positive: the sum over a query's list is right on average, while the positive
     counts alone add up to too much.
     """
     positive = np.maximum(count, 0.0)
-    whole = np.maximum(_summed(query, count, size), 0.0)
-    return positive * _fitting(whole, _summed(query, positive, size))[query]
+    whole = np.maximum(_sum_by_query(query, count, size), 0.0)
+    return positive * _scale_factors(whole, _sum_by_query(query, positive, size))[query]
 
 
-def _summed(query: Ints, amount: Floats, size: int) -> Floats:
+def _sum_by_query(query: Ints, amount: Floats, size: int) -> Floats:
     return np.bincount(query, amount, size).astype(np.float64)
 
 
-def _fitting(limit: Floats, total: Floats) -> Floats:
+def _scale_factors(limit: Floats, total: Floats) -> Floats:
     """Factors at most 1 that bring totals within limits."""
     factor = np.ones(len(total))
     np.divide(limit, total, out=factor, where=total > limit)
     return factor
 
 
-def _codes(column: pa.Array, names: pa.Array, table: str) -> Ints:
+def _text_codes(column: pa.Array, names: pa.Array, table: str) -> Ints:
     found = pc.index_in(column, value_set=names)
     if found.null_count:
         raise InputError(
@@ -204,7 +208,7 @@ def _codes(column: pa.Array, names: pa.Array, table: str) -> Ints:
     return codes
 
 
-def _checked(tables: Mapping[str, pa.Table], name: str) -> tuple[dict[str, Any], Floats]:
+def _check_table(tables: Mapping[str, pa.Table], name: str) -> tuple[dict[str, Any], Floats]:
     """The text columns and the counts of a table, or an error that says what is wrong with it."""
     table = tables[name]
     for column in (*_COLUMNS[name], "count"):
@@ -212,7 +216,7 @@ def _checked(tables: Mapping[str, pa.Table], name: str) -> tuple[dict[str, Any],
             raise InputError(
                 f"table '{name}' has no column '{column}'", "a click graph has it: see its manifest.json"
             )
-    texts = {column: _text(table, name, column) for column in _COLUMNS[name]}
+    texts = {column: _text_column(table, name, column) for column in _COLUMNS[name]}
     count = table["count"]
     kind = count.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)) or count.null_count:
@@ -225,7 +229,7 @@ def _checked(tables: Mapping[str, pa.Table], name: str) -> tuple[dict[str, Any],
     return texts, numbers
 
 
-def _text(table: pa.Table, name: str, column: str) -> pa.Array:
+def _text_column(table: pa.Table, name: str, column: str) -> pa.Array:
     try:
         text = table[column].cast(pa.string()).combine_chunks()
     except pa.ArrowException:

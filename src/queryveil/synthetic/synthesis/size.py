@@ -48,7 +48,7 @@ class Size:
         """What fits even if every query event is a session of its own."""
         return self.seconds // SESSION_GAP
 
-    def filled(self, released: float) -> Size:
+    def fill_defaults(self, released: float) -> Size:
         """With rows and users: 31 rows per user, or as many rows as the released counts add up to."""
         rows = self.rows
         if rows is None and self.users is None and released > MOST_UNASKED:

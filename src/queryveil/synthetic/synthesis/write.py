@@ -21,7 +21,7 @@ from queryveil.files import output
 from queryveil.files.new_files import new_files
 from queryveil.release import publish as releases
 from queryveil.release.publish import Release
-from queryveil.synthetic.synthesis.draw import SCHEMA, parts
+from queryveil.synthetic.synthesis.draw import SCHEMA, draw_parts
 from queryveil.synthetic.synthesis.model import QUERIES, GraphModel
 from queryveil.synthetic.synthesis.size import START, Size
 
@@ -73,17 +73,17 @@ def synthesize(
     size = Size(rows=rows, users=users, seed=seed, days=days, start=start)
     kind, compression = _format_of(out, format)
     output.new_file(out)
-    tables, origin = _tables(release)
-    model = GraphModel.of(tables)
-    size = size.filled(model.released)
+    tables, origin = _load_tables(release)
+    model = GraphModel.from_tables(tables)
+    size = size.fill_defaults(model.released_total)
     if kind == "aol":
         _require_plain(model)
     made: Counter[str] = Counter()
     with (
         new_files(out) as (unfinished,),
-        _writer(unfinished, kind, compression, _mark(origin, size)) as write,
+        _open_writer(unfinished, kind, compression, _origin_mark(origin, size)) as write,
     ):
-        for part in parts(model, size):
+        for part in draw_parts(model, size):
             write(part.batch)
             made.update(part.counts)
             if progress is not None:
@@ -91,7 +91,9 @@ def synthesize(
     return Synthesized(path=out, format=kind, seed=seed, **made)
 
 
-def _tables(release: Release | str | Path | Mapping[str, pa.Table]) -> tuple[Mapping[str, pa.Table], Any]:
+def _load_tables(
+    release: Release | str | Path | Mapping[str, pa.Table],
+) -> tuple[Mapping[str, pa.Table], Any]:
     """The release's tables, and what is known of how they were made."""
     if isinstance(release, (str, Path)):
         release = releases.load(release)
@@ -114,7 +116,7 @@ def _tables(release: Release | str | Path | Mapping[str, pa.Table]) -> tuple[Map
     return tables, origin
 
 
-def _mark(origin: Mapping[str, Any], size: Size) -> str:
+def _origin_mark(origin: Mapping[str, Any], size: Size) -> str:
     """What the file says of itself."""
     return json.dumps(
         {
@@ -159,7 +161,7 @@ def _require_plain(model: GraphModel) -> None:
 
 
 @contextmanager
-def _writer(
+def _open_writer(
     path: Path, kind: str, compression: str | None, mark: str
 ) -> Iterator[Callable[[pa.RecordBatch], Any]]:
     if kind == "parquet":
@@ -172,10 +174,10 @@ def _writer(
         if compression is not None:
             file = stack.enter_context(pa.CompressedOutputStream(file, compression))
         file.write(_AOL_HEADER)
-        yield lambda batch: file.write(_aol(batch))
+        yield lambda batch: file.write(_aol_lines(batch))
 
 
-def _aol(batch: pa.RecordBatch) -> pa.Buffer:
+def _aol_lines(batch: pa.RecordBatch) -> pa.Buffer:
     """AOL's five columns as text; users carry the mark, as there is no column for a source."""
     time = batch["time"].cast(pa.timestamp("s")).cast(pa.string())
     parts = (batch["user"], batch["query"], time, "", batch["url"].fill_null(""))

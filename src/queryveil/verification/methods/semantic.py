@@ -313,11 +313,11 @@ def _labels(manifest: Manifest, table: pa.Table) -> Iterator[str]:
         yield Sentence("verify.semantic.release-was-made-with-another-edition")
         return
     roots = {
-        nouns.named(label)
+        nouns.find_label(label)
         for label in (given["topics"] if given["domain"] == "per-topic" else [given["domain"]])
     }
     known: dict[int, bool] = {}
-    strange = sum(1 for label in found if label and not _below(nouns, nouns.named(label), roots, known))
+    strange = sum(1 for label in found if label and not _below(nouns, nouns.find_label(label), roots, known))
     if strange:
         yield Sentence("verify.semantic.different-texts-are-not-made-of", strange=strange)
 
@@ -327,7 +327,7 @@ def _below(nouns: Taxonomy, node: int | None, roots: set[int | None], known: dic
     if node is None:
         return False
     if node not in known:
-        above = nouns.hypernyms.of(node).tolist()
+        above = nouns.hypernyms.targets(node).tolist()
         known[node] = node in roots or any(_below(nouns, one, roots, known) for one in above)
     return known[node]
 

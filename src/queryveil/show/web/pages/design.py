@@ -247,7 +247,7 @@ def advise(request: Request, form: FormData) -> Response:
             numbers[name] = float(str(form.get(name, "")))
         except ValueError:
             raise qv.UsageError(f"{name} must be a number", "type figures") from None
-    qv.wanted(purpose, epsilon=numbers["epsilon"], delta=numbers["delta"])
+    qv.advice_request(purpose, epsilon=numbers["epsilon"], delta=numbers["delta"])
     spec = {"log": log.as_dict(), "purpose": purpose.name, **numbers}
     request.app.state.bench.jobs.start("advise", f"Trying settings for {purpose.name}", log.digest, spec)
     return RedirectResponse(f"/design/{log.id}#purpose", 303)
