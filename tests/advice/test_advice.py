@@ -281,9 +281,9 @@ def test_a_printed_command_reads_the_log_as_it_was_read(tmp_path: Path) -> None:
         with mock.patch.object(qv, "read", side_effect=qv.UsageError("as far as here", "")) as read:
             assert "as far as here" in command(*words[1:]).err
         assert read.call_args.args == ([str(path)],)
-        given = dict(read.call_args.kwargs)
-        given["delimiter"] = qv.ReadOptions(delimiter=given["delimiter"]).delimiter
-        assert {name: given[name] for name in READ} == READ
+        options = dict(read.call_args.kwargs)
+        options["delimiter"] = qv.ReadOptions(delimiter=options["delimiter"]).delimiter
+        assert {name: options[name] for name in READ} == READ
 
 
 def test_what_was_not_said_is_not_printed_and_no_password_is() -> None:
