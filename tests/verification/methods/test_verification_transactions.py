@@ -137,7 +137,7 @@ def test_tampering_fails_what_it_is_about(case: int, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_seen_is_said(tmp_path: Path) -> None:
-    sentences = {}
+    sentences: dict[Any, Any] = {}
     for make in (clump, clump_queries):
         checks = verify(make().write(tmp_path / make.__name__)).checks
         sentences[make] = next(check.detail for check in checks if check.name == "crowd")
