@@ -59,7 +59,7 @@ with appearing.claim_paths(place) as claims:
     for claim in claims:
         claim.content.write_text("60")
     fork()
-    claims.appear("")
+    claims.publish_claims("")
 print(place.is_file(), place.read_text())
 """
 
