@@ -139,7 +139,7 @@ def test_a_job_is_cancelled_from_the_page(browser: Browser, running: Running) ->
     page = running.enter(made)
     running.confirmed(page)
     with mock.patch.object(
-        running.bench.jobs, "_begin"
+        running.bench.jobs, "_begin_waiting"
     ):  # it waits for a processor until the page has a button
         button(page, "Inspect the log").click()
         button(page, "Cancel").wait_for()

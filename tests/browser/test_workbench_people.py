@@ -68,7 +68,7 @@ def two_people_publish_at_once_and_the_budget_is_enough_for_one(browser: Browser
         page.goto(f"{running.base}/publish/{log}?{SETTING}&source=one")
         page.get_by_label("Name of the folder").fill(f"person-{number}")
         page.get_by_label("I have read the promise").check()
-    with mock.patch.object(running.bench.jobs, "_begin"):  # both are sent before either is charged
+    with mock.patch.object(running.bench.jobs, "_begin_waiting"):  # both are sent before either is charged
         for page in pages:
             button(page, "Charge the budget and publish").click()
             page.locator("[data-job]").wait_for()

@@ -205,7 +205,7 @@ def test_lengths_are_in_characters() -> None:
 
 
 def test_more_than_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "physical", lambda: 23)
+    monkeypatch.setattr(memory, "available_memory", lambda: 23)
     with pytest.raises(qv.CannotBeMet, match="users need about") as raised:
         histories.refuse_too_many(log([("u", 0, "a")]))
     assert raised.value.hint

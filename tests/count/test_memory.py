@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import queryveil as qv
 from queryveil.files import memory
 
-memory.modest()  # as the command line does
+memory.limit_reservations()  # as the command line does
 folder, peaks = Path(sys.argv[1]), []
 method = {
     "zealous": qv.Zealous(epsilon=2, delta=1e-3, max_items=5, guarantee="probabilistic"),

@@ -122,7 +122,7 @@ def test_too_many_lines_are_refused_before_any_is_kept(
     file = write(tmp_path, "a\nb\nc\nd\n")
     pq.write_table(pa.table({"query": ["a", "b", "c", "d"]}), tmp_path / "list.parquet")
     monkeypatch.setattr(public_items, "MOST_LINES", 3)
-    monkeypatch.setattr(public_items, "_items", lambda *_: pytest.fail("a line was looked at"))
+    monkeypatch.setattr(public_items, "_normalized_items", lambda *_: pytest.fail("a line was looked at"))
     for one in (file, tmp_path / "list.parquet"):
         with pytest.raises(qv.InputError, match="more than 3 lines"):
             read(one, qv.KINDS["queries"])
@@ -136,14 +136,14 @@ def test_a_hundred_million_lines_are_refused_without_reading_them_all(
     with file.open("wb") as made:
         for _ in range(100):
             made.write(b"\n" * 1_000_000)
-    newlines = public_items._newlines
+    newlines = public_items._count_newlines
 
     def counted(raw: BinaryIO) -> int:
         found = newlines(raw)
         seen.append(raw.tell())
         return found
 
-    monkeypatch.setattr(public_items, "_newlines", counted)
+    monkeypatch.setattr(public_items, "_count_newlines", counted)
     with pytest.raises(qv.InputError, match="more than 10,000,000 lines") as raised:
         read(file, qv.KINDS["queries"])
     assert seen[0] < 20_000_000 and raised.value.hint

@@ -29,7 +29,7 @@ LISTS = st.lists(st.text(ALPHABET, max_size=20), max_size=40)
 def collide(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worst that an attacker can do: every text has the same hash."""
 
-    monkeypatch.setattr(text_hashes, "_keys", lambda salt, number: np.zeros(number, np.uint64))
+    monkeypatch.setattr(text_hashes, "_draw_keys", lambda salt, number: np.zeros(number, np.uint64))
 
 
 def codes(made: TextCodes, given: list[str]) -> list[int]:

@@ -188,7 +188,7 @@ def test_whatever_fails_after_the_charge_says_that_it_stands(
         def fail(*_: object, error: Exception = error) -> None:
             raise error
 
-        monkeypatch.setattr(release, "_private", fail)
+        monkeypatch.setattr(release, "_private_figures", fail)
         done = command(*line.split(), "--ledger", "ledger.db", "--source", "web")
         assert done.code == code and "(the charge to the ledger stands)" in done.err, done
         done = command(*line.split())

@@ -142,7 +142,7 @@ def test_paces_are_the_power_that_is_promised(epsilon: float, delta: float, roun
 # -- what one user can move ----------------------------------------------------------------------------------
 
 ITEMS = 12
-_ROOT = kernels._root
+_ROOT = kernels._integer_root
 SCORES = st.lists(st.integers(0, steering.FULL), min_size=ITEMS, max_size=ITEMS)
 HISTORY = st.sets(st.integers(0, ITEMS - 1), min_size=1).map(sorted)
 LOG = st.lists(HISTORY, min_size=1, max_size=6)

@@ -125,7 +125,7 @@ def test_the_smallest_threshold_is_enough_and_one_less_is_not(p: float, times: i
     found = gaussian.smallest_threshold(gaussian.zeta(p, times), spread**2, Fraction(p), times, start)
 
     def chance(above: int) -> Decimal:
-        each = anew.tail(anew._decimal(above - start) / spread)
+        each = anew.tail(anew._to_decimal(above - start) / spread)
         return anew._one_of(each, times)
 
     assert chance(found) <= Decimal(p) < chance(found - 1) * (1 + Decimal("1e-14"))
@@ -143,7 +143,9 @@ def test_any_account_keeps_its_promise(epsilon: float, delta: float, times: int,
     square = sum((one.mu_squared for one in made.noises), Fraction(0))
     p = made.p_factor * sum((Fraction(one.p) for one in made.noises), Fraction(0))
     assert Fraction(made.p) >= p and Fraction(made.mu) ** 2 >= square
-    assert anew.curve(square, Fraction(epsilon)) + anew._decimal(p) <= Decimal(delta) * (1 + Decimal("1e-30"))
+    assert anew.curve(square, Fraction(epsilon)) + anew._to_decimal(p) <= Decimal(delta) * (
+        1 + Decimal("1e-30")
+    )
     for one in made.noises:
         # One less would exceed its share.
         less = Fraction(made.p_factor * GRID**2, (one.scale - 1) ** 2) if one.scale > 1 else Fraction(10**9)

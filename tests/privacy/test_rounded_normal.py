@@ -119,7 +119,7 @@ class OneCell(NormalCells):
 class PutOff(RoundedNormal):
     """Proposals that the first word leaves open are noted, and not settled."""
 
-    def _settled(self, cell: int, word: int, bits: Bits) -> int | None:
+    def _settle_draw(self, cell: int, word: int, bits: Bits) -> int | None:
         self.noted.append(word)
         return None
 
@@ -136,7 +136,7 @@ def outcomes(
     numbers = np.arange(1 << first_bits, dtype=np.uint64)
     # Place, sign and test stand in this order; the sign is 0 here, and has a test of its own.
     places, tests = numbers >> np.uint64(arrays._test_bits), numbers % np.uint64(1 << arrays._test_bits)
-    words = places << np.uint64(64 - place_bits) | tests << np.uint64(arrays._spare)
+    words = places << np.uint64(64 - place_bits) | tests << np.uint64(arrays._spare_bits)
     values, kept = arrays.propose(ScriptedBits(words.tolist()), words.size)
     share, open_ = Fraction(1, words.size), Fraction(0)
     found: dict[int | None, Fraction] = defaultdict(Fraction)
@@ -144,7 +144,7 @@ def outcomes(
         found[value] += share
     sampler = RoundedNormal(scale, cells, place_bits)
     for word in arrays.noted:
-        decided, left = tree(lambda bits: sampler._settled(cells.cell, word, bits), cells.more, depth)  # noqa: B023
+        decided, left = tree(lambda bits: sampler._settle_draw(cells.cell, word, bits), cells.more, depth)  # noqa: B023
         open_ += share * left
         for outcome, mass in decided.items():
             found[outcome] += share * mass
@@ -193,11 +193,11 @@ def never_extended(sampler: RoundedNormal, cell: int, word: int, bits: Bits) -> 
         return None
 
 
-TRUE_SETTLED = RoundedNormal._settled
+TRUE_SETTLED = RoundedNormal._settle_draw
 
 
 @pytest.mark.parametrize(
-    ("name", "twin"), [("_is_kept", kept_by_one_comparison), ("_settled", never_extended)]
+    ("name", "twin"), [("_is_kept", kept_by_one_comparison), ("_settle_draw", never_extended)]
 )
 def test_twins_have_wrong_probabilities(
     name: str, twin: Callable[..., object], monkeypatch: pytest.MonkeyPatch
@@ -366,7 +366,7 @@ def test_arrays_and_integers_of_any_length_agree_at_the_largest_scale() -> None:
         [SeededBits(4).words(2000) | np.uint64(2**17 - 1), np.array([2**64 - 1], np.uint64)]
     )
     for cell in (0, 1000, 2**16 - 1):
-        values, still_open = sampler._rounded(np.full(words.size, cell), words)
+        values, still_open = sampler._round_values(np.full(words.size, cell), words)
         for value, word, open_ in zip(values.tolist(), words.tolist(), still_open.tolist(), strict=True):
             low = round(Fraction(MAX_SCALE * (cell * 2**46 + (word >> 18)), 2**54) - Fraction(1, 2**60))
             high = round(Fraction(MAX_SCALE * (cell * 2**46 + (word >> 18) + 1), 2**54) - Fraction(1, 2**60))

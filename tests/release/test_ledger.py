@@ -665,14 +665,14 @@ ledger.open('{SOURCE}', epsilon=1, delta=0)
 
 
 def test_two_that_open_at_once_make_one_ledger(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = store._appear
+    real = store._link_into_place
 
     def late(temporary: Path, path: Path) -> None:
-        monkeypatch.setattr(store, "_appear", real)
+        monkeypatch.setattr(store, "_link_into_place", real)
         Ledger(str(file)).open("maps", epsilon=2, delta=0)
         real(temporary, path)
 
-    monkeypatch.setattr(store, "_appear", late)
+    monkeypatch.setattr(store, "_link_into_place", late)
     Ledger(str(file)).open(SOURCE, epsilon=1, delta=0)
     assert [one.source for one in Ledger(str(file)).show()] == ["maps", SOURCE]
     assert [one.name for one in file.parent.iterdir()] == [file.name]

@@ -92,8 +92,8 @@ def _unmarked(self: NoisyHistograms, users: int) -> Numbers:
     return NOBODY
 
 
-PROPOSED = _Users._proposed
-TWINS = [(_Users, "_proposed", _forgetting), (NoisyHistograms, "marked", _unmarked)]
+PROPOSED = _Users._propose_places
+TWINS = [(_Users, "_propose_places", _forgetting), (NoisyHistograms, "marked", _unmarked)]
 
 
 @pytest.mark.parametrize(("owner", "name", "twin"), TWINS)

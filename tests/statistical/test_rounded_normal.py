@@ -109,7 +109,7 @@ def coarse(scale: int, size: int) -> NDArray[np.int64]:
     return sampler.draw(SeededBits(9), size)
 
 
-TRUE_SETTLED = RoundedNormal._settled
+TRUE_SETTLED = RoundedNormal._settle_draw
 
 
 class CutOff(Exception):
@@ -156,8 +156,8 @@ def test_few_bits_at_a_time_are_exact_too(scale: int) -> None:
 @pytest.mark.parametrize(
     ("name", "twin"),
     [
-        ("_settled", discarded),
-        ("_settled", zeros_follow),
+        ("_settle_draw", discarded),
+        ("_settle_draw", zeros_follow),
         ("_is_kept", always_kept),
         ("_is_kept", kept_by_one_comparison),
     ],

@@ -93,7 +93,7 @@ def test_the_threshold_for_equal_weights_is_not_enough_for_any_weights() -> None
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 8, 32, 1_000])
 def test_sums_of_the_weights_of_rounds(rounds: int) -> None:
-    total, squares = gaussian._sums(rounds)
+    total, squares = gaussian._round_sums(rounds)
     counted = range(rounds - 1, 2 * rounds - 1) if rounds > 1 else (1,)
     assert (total, squares) == (sum(counted), sum(one * one for one in counted))
 

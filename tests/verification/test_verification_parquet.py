@@ -134,16 +134,16 @@ def test_bytes_behind_a_packed_page_are_found(made: Path) -> None:
     """A second frame of the packer: readers unpack the first and stop."""
     packed = zstandard.ZstdCompressor().compress(b"rows")
     skipped = (0x184D2A50).to_bytes(4, "little") + len(SECRET).to_bytes(4, "little") + SECRET
-    assert parquet_bytes._unpacked(memoryview(packed), 4) == b"rows"
+    assert parquet_bytes._decompress_page(memoryview(packed), 4) == b"rows"
     for longer in (packed + SECRET, packed + skipped, skipped + packed):
         with pytest.raises((ValueError, zstandard.ZstdError)):
-            parquet_bytes._unpacked(memoryview(longer), 4)
+            parquet_bytes._decompress_page(memoryview(longer), 4)
 
 
 def test_a_small_page_does_not_unpack_into_all_memory() -> None:
     packed = zstandard.ZstdCompressor().compress(bytes(1 << 26))
     with pytest.raises(ValueError, match="stated size"):
-        parquet_bytes._unpacked(memoryview(packed), 100)
+        parquet_bytes._decompress_page(memoryview(packed), 100)
 
 
 def test_the_same_rows_from_another_arrow_are_accepted(made: Path, tmp_path: Path) -> None:

@@ -117,13 +117,13 @@ def test_a_folder_that_cannot_go_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     from queryveil_lab.studies import running
 
     asked = ("compare", "log.tsv", "--study", "release-d", "--out", "out", *QUICK)
-    real = running._write
+    real = running._write_comparison
 
     def and_another_file(*given: Any) -> None:
         real(*given)
         Path("out.partial/thesis.txt").write_text("years of work")
 
-    monkeypatch.setattr(running, "_write", and_another_file)
+    monkeypatch.setattr(running, "_write_comparison", and_another_file)
     done = command(*asked)
     assert done.code == 0 and "out.partial: it holds more than the finished cells" in done.out
     assert [file.name for file in Path("out.partial").iterdir()] == ["thesis.txt"]
@@ -137,7 +137,7 @@ def test_an_interruption_says_that_it_can_go_on(monkeypatch: pytest.MonkeyPatch)
 
     asked = ("compare", "log.tsv", "--study", "release-d", "--out", "out", *QUICK)
     with monkeypatch.context() as patched:
-        patched.setattr(running, "_write", interrupted)
+        patched.setattr(running, "_write_comparison", interrupted)
         done = command(*asked)
     assert done.code == 130 and "run it again to go on" in done.err
     assert Path("out.partial").is_dir() and not Path("out").exists()

@@ -60,7 +60,7 @@ def test_a_mechanism_with_the_wrong_threshold_is_seen() -> None:
     def fits(method: qv.ClickGraph) -> bool:
         given = lab.STUDIES["release-probability"].grid({"frequency": FREQUENCIES})
         asked = Given(None, given, 1)
-        released = qv.publish(study._made(asked).log, method).tables["queries"]
+        released = qv.publish(study._make_log(asked).log, method).tables["queries"]
         counts = np.array([int(query.split()[0]) for query in released["query"].to_pylist()])
         return agrees(
             [(int((counts == n).sum()), 200, curve(n, right.scale, right.top)) for n in FREQUENCIES]

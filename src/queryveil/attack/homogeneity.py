@@ -99,7 +99,7 @@ class HomogeneityAttack(Declared):
         progress: Progress | None = None,
     ) -> AttackResult:
         """How sure an attacker is of each query, with the release and without it."""
-        suspicions = self._suspicions(population)
+        suspicions = self._load_suspicions(population)
         least = least_users(release)
         with_release, without, crowds = [], [], []
         for number, one in enumerate(suspicions, 1):
@@ -110,7 +110,9 @@ class HomogeneityAttack(Declared):
             if progress and number % 10_000 == 0:
                 progress(number, len(suspicions))
         published = [at for at, users in enumerate(crowds) if users]
-        success, control = (_mean([shares[at] for at in published]) for shares in (with_release, without))
+        success, control = (
+            _mean_share([shares[at] for at in published]) for shares in (with_release, without)
+        )
         absent = [at for at, users in enumerate(crowds) if not users]
         certain = sum(with_release[at] >= 1 for at in published)
         figures = {
@@ -122,7 +124,7 @@ class HomogeneityAttack(Declared):
             "certain": certain,
             "not_published": {
                 "queries": len(absent),
-                "confidence": _mean([with_release[at] for at in absent]),
+                "confidence": _mean_share([with_release[at] for at in absent]),
             },
             "smaller_than_crowd": sum(crowds[at] > suspicions[at].people for at in published),
             "confidence": [with_release[at] for at in range(len(suspicions))],
@@ -134,12 +136,12 @@ class HomogeneityAttack(Declared):
             interval=(success - control,) * 2,
             trials=len(suspicions),
             figures=figures,
-            table=_table([with_release[at] for at in published], [without[at] for at in published]),
-            words=_words(figures, success, control),
-            examples=_examples(suspicions, crowds, with_release) if self.show_examples else (),
+            table=_result_table([with_release[at] for at in published], [without[at] for at in published]),
+            words=_summary_sentences(figures, success, control),
+            examples=_example_rows(suspicions, crowds, with_release) if self.show_examples else (),
         )
 
-    def _suspicions(self, population: str | Path | None) -> Sequence[Suspicion]:
+    def _load_suspicions(self, population: str | Path | None) -> Sequence[Suspicion]:
         if (population is None) == (self.query is None):
             raise UsageError(
                 "the attack needs to know how many people could have made the query",
@@ -160,7 +162,7 @@ def least_users(release: Release) -> Least:
     """How many users a query has at least, by what the release declares its rows to be."""
     k, plan = release.guarantee.k, release.plan
     for name, table in release.tables.items():
-        reader = _reader(plan.table(name)) if release.guarantee.kind == K_ANONYMITY else None
+        reader = _table_reader(plan.table(name)) if release.guarantee.kind == K_ANONYMITY else None
         if reader is not None and k is not None:
             return reader(table, k)
     if release.guarantee.kind == K_ANONYMITY:
@@ -174,7 +176,7 @@ def least_users(release: Release) -> Least:
     )
 
 
-def _reader(declared: PublishedTable) -> Callable[[pa.Table, int], Least] | None:
+def _table_reader(declared: PublishedTable) -> Callable[[pa.Table, int], Least] | None:
     """How a table is read: rows of queries, counted words, or groups of words or of concepts."""
     if {"session", "query"} <= set(declared.names) and declared.texts == TYPED:
         return _of_queries
@@ -243,7 +245,9 @@ def read_population(file: Path) -> Iterator[Suspicion]:
         with file.open(encoding="utf-8-sig", newline="") as lines:
             first = lines.readline()
             lines.seek(0)
-            delimiter = next((one for one in _DELIMITERS if {"query", "n"} <= _names(first, one)), None)
+            delimiter = next(
+                (one for one in _DELIMITERS if {"query", "n"} <= _header_names(first, one)), None
+            )
             if delimiter is None:
                 raise InputError(
                     f"the population in '{file.name}' has no columns 'query' and 'n'",
@@ -258,7 +262,7 @@ def read_population(file: Path) -> Iterator[Suspicion]:
             empty = True
             for row in rows:
                 empty = False
-                yield _suspicion(row, rows.line_num, file)
+                yield _parse_suspicion(row, rows.line_num, file)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(
             f"the population in '{file.name}' cannot be read ({type(error).__name__})",
@@ -268,12 +272,12 @@ def read_population(file: Path) -> Iterator[Suspicion]:
         raise InputError(f"the population in '{file.name}' has no rows", "name at least one query")
 
 
-def _names(line: str, delimiter: str) -> set[str]:
+def _header_names(line: str, delimiter: str) -> set[str]:
     return {name.strip() for name in line.rstrip("\r\n").split(delimiter)}
 
 
-def _suspicion(row: dict[str, str | None], line: int, file: Path) -> Suspicion:
-    people, known = _number(row.get("n")), _number(row.get("known") or "0")
+def _parse_suspicion(row: dict[str, str | None], line: int, file: Path) -> Suspicion:
+    people, known = _parse_integer(row.get("n")), _parse_integer(row.get("known") or "0")
     if not row.get("query") or people is None or known is None or not 0 <= known <= people or people < 1:
         raise InputError(
             f"line {line} of the population in '{file.name}' is not a query, a number of people and, if you have it, "
@@ -283,7 +287,7 @@ def _suspicion(row: dict[str, str | None], line: int, file: Path) -> Suspicion:
     return Suspicion(query=str(row["query"]), people=people, known=known)
 
 
-def _number(text: str | None) -> int | None:
+def _parse_integer(text: str | None) -> int | None:
     """A whole number that is written as one."""
     digits = (text or "").strip()
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 12 else None
@@ -292,11 +296,11 @@ def _number(text: str | None) -> int | None:
 # -- what people read ----------------------------------------------------------------------------------------
 
 
-def _mean(shares: Sequence[float]) -> float:
+def _mean_share(shares: Sequence[float]) -> float:
     return sum(shares) / len(shares) if shares else 0.0
 
 
-def _table(with_release: Sequence[float], without: Sequence[float]) -> Table:
+def _result_table(with_release: Sequence[float], without: Sequence[float]) -> Table:
     if not with_release:
         return ()
     rows = [
@@ -310,7 +314,9 @@ def _table(with_release: Sequence[float], without: Sequence[float]) -> Table:
     return (("confidence", "queries, with the release", "without it"), *rows)
 
 
-def _words(figures: dict[str, Any], success: float, control: float) -> tuple[tuple[str, str], ...]:
+def _summary_sentences(
+    figures: dict[str, Any], success: float, control: float
+) -> tuple[tuple[str, str], ...]:
     if not figures["published"]:
         none = f"None of {figures['queries']:,} queries is in the release. So it says nothing about who made them."
         return (("Found", none),)
@@ -344,7 +350,7 @@ def _words(figures: dict[str, Any], success: float, control: float) -> tuple[tup
     return tuple(said)
 
 
-def _examples(
+def _example_rows(
     suspicions: Sequence[Suspicion], crowds: Sequence[int], confidences: Sequence[float]
 ) -> tuple[tuple[str, str], ...]:
     """The queries that are learnt best."""

@@ -90,10 +90,10 @@ class LinkageAttack(Declared):
             found = self._in_release(release, held, draws)
             results += found
             if release.path is not None:
-                each[release.path] = _headline(_longest(found))
+                each[release.path] = _result_headline(_strongest_attacker(found))
             if progress:
                 progress(done := done + 1, steps)
-        headline = _worst(results)
+        headline = _worst_release(results)
         return AttackResult(
             attack=self.name,
             success=headline.success,
@@ -109,16 +109,19 @@ class LinkageAttack(Declared):
                 "results": results,
                 "warnings": warnings,
             },
-            table=_table(results),
-            words=(*_words(results, held, max(self.known)), *(("Warning", one) for one in warnings)),
+            table=_result_table(results),
+            words=(
+                *_summary_sentences(results, held, max(self.known)),
+                *(("Warning", one) for one in warnings),
+            ),
         )
 
     def _singled_out(self, held: Held, draws: Draws, r: int) -> dict[str, Any]:
         """How many are alone with r of their own queries, and how many others would be taken for them."""
         if r == 1:
-            return _exact(r, held.units, held.share_with(1), held.share_with(2))
+            return _exact_figures(r, held.units, held.share_with(1), held.share_with(2))
         alike = [held.matches(one) for one in draws.own(r)]
-        return _sampled(r, held.units, [one == 1 for one in alike], [one == 2 for one in alike])
+        return _sampled_figures(r, held.units, [one == 1 for one in alike], [one == 2 for one in alike])
 
     def _in_release(self, release: Release, log: Held, draws: Draws) -> list[dict[str, Any]]:
         name = str(release.path) if release.path is not None else release.plan.method
@@ -128,12 +131,12 @@ class LinkageAttack(Declared):
         unit = next((one for one in ("user", "session") if one in columns), None)
         if table is None or unit is None:
             why = _EQUAL if "transactions" in release.tables else _NOBODY
-            none = {"units": 0, **_nothing(), "unit": None, "linked": _nothing(), "why": why}
+            none = {"units": 0, **_empty_figures(), "unit": None, "linked": _empty_figures(), "why": why}
             return [{"known": r, **about, **none} for r in self.known]
         held = Held.of_table(table, unit)
         own = Draws(held, self.trials, max(self.known), self.seed)
         # Labels of concepts tell pseudonyms apart as they are, and must be read to be known as queries.
-        seen = Held.of_table(_readable(table), unit) if about["texts"] == LABELS else held
+        seen = Held.of_table(_is_readable(table), unit) if about["texts"] == LABELS else held
         # The person's own queries, as the release has them; -1 for what it does not have.
         theirs = seen.translated(log.texts)
         found = []
@@ -141,33 +144,33 @@ class LinkageAttack(Declared):
             one = self._singled_out(held, own, r) | about | {"unit": "pseudonym" if unit == "user" else unit}
             real = [seen.matches(theirs[queries]) == 1 for queries in draws.own(r)]
             chance = [seen.matches(theirs[queries]) == 1 for queries in draws.strangers(r)]
-            found.append(one | {"linked": _sampled(r, log.units, real, chance)})
+            found.append(one | {"linked": _sampled_figures(r, log.units, real, chance)})
         return found
 
 
-def _readable(table: pa.Table) -> pa.Table:
+def _is_readable(table: pa.Table) -> pa.Table:
     place = table.column_names.index("query")
     return table.set_column(place, "query", as_read(table["query"]))
 
 
-def _longest(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _strongest_attacker(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The last of those who know the most queries."""
     most = max(one["known"] for one in results)
     return [one for one in results if one["known"] == most][-1]
 
 
-def _worst(results: Sequence[dict[str, Any]]) -> Headline:
+def _worst_release(results: Sequence[dict[str, Any]]) -> Headline:
     """The most exposed release for those who know the most queries; the log if there is none.
 
     It is the one with the largest advantage. All were looked for with the queries of the same people, so that shares
     compare. Where chance explains what was found in all of them it is the one in which most were found.
     """
     most = max(one["known"] for one in results)
-    known = [_headline(one) for one in results if one["known"] == most]
+    known = [_result_headline(one) for one in results if one["known"] == most]
     return max(known[1:] or known, key=lambda one: (max(0.0, one.success - one.control), one.success))
 
 
-def _headline(one: dict[str, Any]) -> Headline:
+def _result_headline(one: dict[str, Any]) -> Headline:
     """In a release it counts who is found by own queries, in the log who is singled out."""
     shown = one.get("linked") or one
     low, high = shown["interval"]
@@ -180,16 +183,16 @@ def _headline(one: dict[str, Any]) -> Headline:
     )
 
 
-def _exact(r: int, units: int, success: float, control: float) -> dict[str, Any]:
+def _exact_figures(r: int, units: int, success: float, control: float) -> dict[str, Any]:
     figures = {"success": success, "control": control, "advantage": success - control}
     return {"known": r, "units": units, **figures, "interval": [success - control] * 2, "trials": 0}
 
 
-def _nothing() -> dict[str, Any]:
+def _empty_figures() -> dict[str, Any]:
     return {"success": 0.0, "control": 0.0, "advantage": 0.0, "interval": [0.0, 0.0], "trials": 0}
 
 
-def _sampled(r: int, units: int, hits: Sequence[bool], chance: Sequence[bool]) -> dict[str, Any]:
+def _sampled_figures(r: int, units: int, hits: Sequence[bool], chance: Sequence[bool]) -> dict[str, Any]:
     success, control = sum(hits) / len(hits), sum(chance) / len(chance)
     return {
         "known": r,
@@ -237,8 +240,8 @@ class Held:
         for batch in batches:
             users.append(batch.column(unit).cast(pa.string()).dictionary_encode())
             queries.append(batch.column(text).cast(pa.string()).dictionary_encode())
-        who, people = _unified(users)
-        what, texts = _unified(queries)
+        who, people = _encode_texts(users)
+        what, texts = _encode_texts(queries)
         # One number for each pair: sorted by who, then by what, and each once.
         pairs = np.unique(who * max(1, len(texts)) + what)
         return Held(pairs // max(1, len(texts)), pairs % max(1, len(texts)), len(people), texts)
@@ -258,7 +261,7 @@ class Held:
         return np.bincount(self.what, minlength=len(self.texts))
 
     @cached_property
-    def _lists(self) -> tuple[Codes, Codes]:
+    def _inverted_lists(self) -> tuple[Codes, Codes]:
         """For each query those who have it, ascending, and where its list starts."""
         order = np.argsort(self.what, kind="stable")
         starts = np.concatenate(([0], np.cumsum(self.popularity)))
@@ -273,7 +276,7 @@ class Held:
         """How many have all of these queries; none has a query below 0."""
         if not queries.size or queries.min() < 0:
             return 0
-        holders, starts = self._lists
+        holders, starts = self._inverted_lists
         first, *others = queries[np.argsort(self.popularity[queries], kind="stable")].tolist()
         left = holders[starts[first] : starts[first + 1]]
         for query in others:
@@ -288,7 +291,7 @@ class Held:
         return found
 
 
-def _unified(parts: list[pa.DictionaryArray]) -> tuple[Codes, pa.StringArray]:
+def _encode_texts(parts: list[pa.DictionaryArray]) -> tuple[Codes, pa.StringArray]:
     """Texts as numbers in the order of the texts, whatever order an engine gave them in; and what these stand for."""
     whole = pa.chunked_array(parts, _CODED).unify_dictionaries()
     if not len(whole):
@@ -307,14 +310,14 @@ class Draws:
     def __init__(self, held: Held, trials: int, most: int, seed: int) -> None:
         rng = np.random.default_rng([seed, trials])
         self.people = rng.choice(held.units, size=min(trials, held.units), replace=False)
-        self._drawn = [self._some(held, int(who), most, rng) for who in self.people]
+        self._drawn = [self._draw_some(held, int(who), most, rng) for who in self.people]
         # Somebody whom the log does not have: each query is one of somebody else.
         chosen = rng.integers(held.units, size=(len(self.people), most))
         place = held.starts[:-1][chosen] + rng.integers(held.sizes[chosen])
         self._strange = held.what[place]
 
     @staticmethod
-    def _some(held: Held, who: int, most: int, rng: np.random.Generator) -> Codes:
+    def _draw_some(held: Held, who: int, most: int, rng: np.random.Generator) -> Codes:
         own = held.what[held.starts[who] : held.starts[who + 1]]
         drawn: Codes = rng.choice(own, size=min(most, own.size), replace=False)
         return drawn
@@ -332,7 +335,7 @@ class Draws:
 # -- what people read ----------------------------------------------------------------------------------------
 
 
-def _table(results: Sequence[dict[str, Any]]) -> Table:
+def _result_table(results: Sequence[dict[str, Any]]) -> Table:
     head = (
         "in",
         "known queries",
@@ -342,32 +345,34 @@ def _table(results: Sequence[dict[str, Any]]) -> Table:
         "control",
         "95 % interval",
     )
-    return (head, *map(_line, results))
+    return (head, *map(_table_line, results))
 
 
-def _line(one: dict[str, Any]) -> tuple[str, ...]:
+def _table_line(one: dict[str, Any]) -> tuple[str, ...]:
     linked = one.get("linked")
     low, high = (linked or one)["interval"]
     exact = not (linked or one)["trials"]
     return (
         one["of"] if one["unit"] in (None, "user") else f"{one['of']}, by {one['unit']}",
         str(one["known"]),
-        _share(one["success"]),
-        _share(one["control"]),
-        _share(linked["success"]) if linked else "",
-        _share(linked["control"]) if linked else "",
+        _format_share(one["success"]),
+        _format_share(one["control"]),
+        _format_share(linked["success"]) if linked else "",
+        _format_share(linked["control"]) if linked else "",
         "exact" if exact else f"{100 * low:.1f} to {100 * high:.1f}",
     )
 
 
-def _words(results: Sequence[dict[str, Any]], log: Held, most: int) -> tuple[tuple[str, str], ...]:
+def _summary_sentences(
+    results: Sequence[dict[str, Any]], log: Held, most: int
+) -> tuple[tuple[str, str], ...]:
     raw = next(one for one in results if one["known"] == most)
     queries = "one query" if most == 1 else f"{most} queries"
     said = [
         (
             "Found",
-            f"Knowing {queries} of a person identifies {_share(raw['success'])} of the log's {log.units:,} users. For "
-            f"{_share(raw['control'])} of people who are not in the log it picks a wrong person.",
+            f"Knowing {queries} of a person identifies {_format_share(raw['success'])} of the log's {log.units:,} "
+            f"users. For {_format_share(raw['control'])} of people who are not in the log it picks a wrong person.",
         )
     ]
     for one in results:
@@ -380,10 +385,10 @@ def _words(results: Sequence[dict[str, Any]], log: Held, most: int) -> tuple[tup
         said.append(
             (
                 "",
-                f"In {one['of']}, knowing {queries} of a {one['unit']} identifies {_share(one['success'])} of "
+                f"In {one['of']}, knowing {queries} of a {one['unit']} identifies {_format_share(one['success'])} of "
                 f"{one['units']:,} {one['unit']}s. A person's own queries lead to exactly one {one['unit']} in "
-                f"{_share(linked['success'])} of cases. For someone who is not in the log that happens in "
-                f"{_share(linked['control'])} of cases."
+                f"{_format_share(linked['success'])} of cases. For someone who is not in the log that happens in "
+                f"{_format_share(linked['control'])} of cases."
                 + (f" {_READ_AS[one['texts']]}" if one["texts"] in _READ_AS else ""),
             )
         )
@@ -400,5 +405,5 @@ def _words(results: Sequence[dict[str, Any]], log: Held, most: int) -> tuple[tup
     return tuple(said)
 
 
-def _share(share: float) -> str:
+def _format_share(share: float) -> str:
     return f"{100 * share:.1f} %"

@@ -127,7 +127,10 @@ class AttackResult:
             ("trials", counted(self.trials, "trial") if self.trials else "none: exact"),
         ]
         words = [f"{label}: {sentence}" if label else sentence for label, sentence in self.words]
-        tables = [_shown("Results", self.table), *(_shown(title, table) for title, table in self.more)]
+        tables = [
+            _card_table("Results", self.table),
+            *(_card_table(title, table) for title, table in self.more),
+        ]
         line = f"{self.attack}; success {percent(self.success)}, control {percent(self.control)}"
         return Card(f"Attack {self.attack}", line, facts, words, [one for one in tables if one.columns])
 
@@ -206,5 +209,5 @@ def difference(
     return low - control_high, high - control_low
 
 
-def _shown(title: str, table: Table) -> CardTable:
+def _card_table(title: str, table: Table) -> CardTable:
     return CardTable(title, table[0] if table else (), table[1:])

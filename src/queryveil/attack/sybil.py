@@ -92,7 +92,7 @@ class SybilAttack(Declared):
         needed = chances.accounts_for(self.probability)
         accounts = self.accounts if self.accounts is not None else max(1, needed)
         points = sorted({0, accounts, *(chances.accounts_for(one) for one in _SHOWN)})
-        hits = self._simulated(chances, points, noise) if self.trials else {}
+        hits = self._simulate_targets(chances, points, noise) if self.trials else {}
         exact = (float(chances.published(accounts)), float(chances.published(0)))
         success, control, interval = *exact, (exact[0] - exact[1],) * 2
         if hits:
@@ -106,7 +106,7 @@ class SybilAttack(Declared):
             "accounts_by_rule": chances.accounts_by_rule,
             "parameters": chances.as_dict(),
             "learned": chances.learned(),
-            "curve": _curve(chances, max(accounts, chances.accounts_for(0.999))),
+            "curve": _accounts_curve(chances, max(accounts, chances.accounts_for(0.999))),
             "simulated": [{"accounts": at, "success": hits[at] / self.trials} for at in points if hits],
             "what_helps": _what_helps(chances, self.probability),
         }
@@ -117,7 +117,7 @@ class SybilAttack(Declared):
             interval=interval,
             trials=self.trials,
             figures=figures,
-            table=_table(chances, points, hits, self.trials),
+            table=_result_table(chances, points, hits, self.trials),
         )
         return _in_words(made, chances)
 
@@ -126,7 +126,7 @@ class SybilAttack(Declared):
         given = {name: getattr(self, name) for name in _METHOD if getattr(self, name) is not None}
         if release is not None and given:
             raise UsageError(
-                f"the release has its own parameters, but {_flag(next(iter(given)))} was given too",
+                f"the release has its own parameters, but {_parameter_flag(next(iter(given)))} was given too",
                 "name a release, or give parameters, and not both",
             )
         if release is None and not given:
@@ -145,7 +145,7 @@ class SybilAttack(Declared):
             asked=(stated.get("epsilon"), stated.get("delta")),
         )
 
-    def _simulated(self, chances: Chances, points: list[int], noise: Noise | None) -> dict[int, int]:
+    def _simulate_targets(self, chances: Chances, points: list[int], noise: Noise | None) -> dict[int, int]:
         """Of so many targets per number of accounts, how many the real mechanism publishes, in one release."""
         release = simulate(_attacked_log(chances, points, self.trials), chances.method, noise)
         numbers = [int(query.split()[-1]) for query in release.tables["queries"]["query"].to_pylist()]
@@ -209,18 +209,18 @@ class Chances:
         has copies; it is largest where the run is centred at 0. Without any copy, absent is never published.
         """
 
-        def gap(copies: int) -> Decimal:
+        def probability_gap(copies: int) -> Decimal:
             return self.of_count(self.own + copies) - self.of_count(copies)
 
         centre = max(1, self.setting.top - (self.own - 1) // 2)
-        worst = max((0, centre - 1, centre, centre + 1), key=gap)
+        worst = max((0, centre - 1, centre, centre + 1), key=probability_gap)
         growth = math.exp(min(self.setting.epsilon, 700.0))
         return {
             "copies": worst,
             "accounts": -(-worst // self.per_account),
             "present": float(self.of_count(self.own + worst)),
             "absent": float(self.of_count(worst)),
-            "advantage": float(gap(worst)),
+            "advantage": float(probability_gap(worst)),
             "bound": min(1.0, (growth - 1 + 2 * self.setting.delta) / (growth + 1)),
         }
 
@@ -301,7 +301,7 @@ def _attacked_log(chances: Chances, points: Iterable[int], trials: int) -> pa.Ta
 # -- what people read ----------------------------------------------------------------------------------------
 
 
-def _curve(chances: Chances, last: int) -> list[dict[str, Any]]:
+def _accounts_curve(chances: Chances, last: int) -> list[dict[str, Any]]:
     step = max(1, -(-last // _MOST_POINTS))
     return [
         {"accounts": at, "probability": float(chances.published(at))}
@@ -335,14 +335,18 @@ def _what_helps(chances: Chances, probability: float) -> list[dict[str, Any]]:
     return found
 
 
-def _table(chances: Chances, points: Iterable[int], hits: Mapping[int, int], trials: int) -> Table:
+def _result_table(chances: Chances, points: Iterable[int], hits: Mapping[int, int], trials: int) -> Table:
     head = (
         "fake accounts",
         "chance of being published",
         *((f"measured, {trials:,} trials",) if hits else ()),
     )
     rows = [
-        (f"{at:,}", _share(float(chances.published(at))), *((_share(hits[at] / trials),) if hits else ()))
+        (
+            f"{at:,}",
+            _format_share(float(chances.published(at))),
+            *((_format_share(hits[at] / trials),) if hits else ()),
+        )
         for at in points
     ]
     return (head, *rows)
@@ -359,14 +363,16 @@ def _in_words(result: AttackResult, chances: Chances) -> AttackResult:
     words = (
         (
             "Found",
-            f"With {_accounts(figures['accounts'])}, each making the query {posing}, it is published in "
-            f"{_share(result.success)} of cases. Without them it is published in {_share(result.control)}. The "
-            f"advantage is {100 * result.advantage:.2f} percentage points{measured}.",
+            f"With {_format_accounts(figures['accounts'])}, each making the query {posing}, it is published in "
+            f"{_format_share(result.success)} of cases. Without them it is published in "
+            f"{_format_share(result.control)}. The advantage is {100 * result.advantage:.2f} percentage "
+            f"points{measured}.",
         ),
         (
             "Needed",
-            f"A chance of {100 * figures['probability']:g} % needs {_accounts(figures['accounts_needed'])}. The rule "
-            f"{rule} says {figures['accounts_by_rule']:,}." + (f" They {many}." if once and many else ""),
+            f"A chance of {100 * figures['probability']:g} % needs {_format_accounts(figures['accounts_needed'])}. "
+            f"The rule {rule} says {figures['accounts_by_rule']:,}."
+            + (f" They {many}." if once and many else ""),
         ),
         (
             "Guarantee",
@@ -390,11 +396,11 @@ def _in_words(result: AttackResult, chances: Chances) -> AttackResult:
     return dataclasses.replace(result, words=words)
 
 
-def _accounts(number: int) -> str:
+def _format_accounts(number: int) -> str:
     return "1 fake account" if number == 1 else f"{number:,} fake accounts"
 
 
-def _share(share: float) -> str:
+def _format_share(share: float) -> str:
     """A percentage that is neither rounded to certainty nor to impossibility."""
     if 0 < share < 0.0001:
         return "less than 0.01 %"
@@ -403,5 +409,5 @@ def _share(share: float) -> str:
     return f"{100 * share:.2f} %"
 
 
-def _flag(name: str) -> str:
+def _parameter_flag(name: str) -> str:
     return "--" + name.replace("_", "-")

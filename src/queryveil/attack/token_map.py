@@ -33,7 +33,9 @@ def read_map(file: Path) -> dict[str, str]:
 def _of_parquet(file: Path) -> dict[str, str]:
     table = pq.read_table(file)
     _need_columns(file, table.column_names)
-    return _once(file, zip(*(table[name].cast(pa.string()).to_pylist() for name in _COLUMNS), strict=True))
+    return _unique_pairs(
+        file, zip(*(table[name].cast(pa.string()).to_pylist() for name in _COLUMNS), strict=True)
+    )
 
 
 def _of_text(file: Path) -> dict[str, str]:
@@ -43,7 +45,7 @@ def _of_text(file: Path) -> dict[str, str]:
         else:
             rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         _need_columns(file, rows.fieldnames or ())
-        return _once(file, ((row["hash"], row["token"]) for row in rows))
+        return _unique_pairs(file, ((row["hash"], row["token"]) for row in rows))
 
 
 def _need_columns(file: Path, found: Iterable[str]) -> None:
@@ -55,7 +57,7 @@ def _need_columns(file: Path, found: Iterable[str]) -> None:
         )
 
 
-def _once(file: Path, pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, str]:
+def _unique_pairs(file: Path, pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for number, (hashed, token) in enumerate(pairs, 1):
         if not hashed or token is None:

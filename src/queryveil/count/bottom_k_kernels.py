@@ -74,7 +74,7 @@ def _plain_hash(data: Bytes, at: np.uintp, end: np.uintp, keys: Hashes) -> tuple
     before = _FIRST_HIGH  # as if a blank stood before the text: another may not follow it
     while at + _EIGHT <= end:
         eight = eight_bytes(data, at)
-        blanks = _blanks(eight)
+        blanks = _blank_bits(eight)
         if _find_denormal_bytes(eight) | (blanks & (blanks << _BITS | before)):
             return False, np.uint64(0)
         before = blanks >> _SEVEN_BYTES
@@ -84,14 +84,14 @@ def _plain_hash(data: Bytes, at: np.uintp, end: np.uintp, keys: Hashes) -> tuple
     rest = last_bytes(data, first, at, end)
     if at < end:
         padded = rest | _LETTERS << (np.uint64(end - at) << _BITS_OF_BYTES)
-        blanks = _blanks(padded)
+        blanks = _blank_bits(padded)
         if _find_denormal_bytes(padded) | (blanks & (blanks << _BITS | before)):
             return False, np.uint64(0)
     return True, hash_with(found, key, rest, end - at, keys)
 
 
 @inner
-def _blanks(eight: np.uint64) -> np.uint64:
+def _blank_bits(eight: np.uint64) -> np.uint64:
     """The highest bit of each byte that is a blank; no byte goes beyond ASCII, or `_find_denormal_bytes` finds it."""
     return ~((eight ^ _ONES * np.uint64(_BLANK)) + _LOW_BITS) & _HIGH_BITS
 
@@ -108,7 +108,7 @@ def _words_of(length: np.uintp) -> int:
 
 
 @inner
-def _compare(data: Bytes, at: np.uintp, end: np.uintp, arena: Words, begin: np.uintp) -> int:
+def _compare_texts(data: Bytes, at: np.uintp, end: np.uintp, arena: Words, begin: np.uintp) -> int:
     """Below 0 if the text comes before the one of the arena, by bytes; 0 if it is the same; above 0 if after."""
     first, length = at, np.uintp(arena[begin] & _LOW_WORD)
     place, other = begin + _STEP, np.uintp(0)
@@ -158,7 +158,7 @@ def _find_slot(
         there = mixed_word(owner ^ hashes[middle])
         order = -1 if key < there else 1
         if key == there:
-            order = _compare(data, at, end, arena, np.uintp(begins[middle]))
+            order = _compare_texts(data, at, end, arena, np.uintp(begins[middle]))
             if order == 0:
                 return -1
         if order < 0:

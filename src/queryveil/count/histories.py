@@ -140,10 +140,10 @@ def collect_histories(
     """
     is_raw = rows is None and reads_only_queries(log, kind, bound)
     if log.engine.inside:
-        encoded = _encode_rows(_batches(log, kind, bound, rows, is_raw=is_raw), bound, is_raw=is_raw)
+        encoded = _encode_rows(_read_batches(log, kind, bound, rows, is_raw=is_raw), bound, is_raw=is_raw)
     else:
         encoded = _encode_on_workers(
-            log.engine, _rows(log, kind, bound, rows, is_raw=is_raw), bound, is_raw=is_raw
+            log.engine, _item_rows(log, kind, bound, rows, is_raw=is_raw), bound, is_raw=is_raw
         )
     return _bound_histories(encoded, kind, bound, listed)
 
@@ -158,8 +158,10 @@ def collect_user_counts(
     """
     is_raw = rows is None and reads_only_queries(log, kind, bound)
     if not log.engine.inside:
-        return WorkerCounts(log.engine, _rows(log, kind, bound, rows, is_raw=is_raw), kind, bound, is_raw)
-    batches = _batches(log, kind, bound, rows, is_raw=is_raw)
+        return WorkerCounts(
+            log.engine, _item_rows(log, kind, bound, rows, is_raw=is_raw), kind, bound, is_raw
+        )
+    batches = _read_batches(log, kind, bound, rows, is_raw=is_raw)
     return count_batches(batches, kind, bound, is_raw=is_raw, users=(log.staged and log.staged.users) or 0)
 
 
@@ -249,11 +251,13 @@ class Encoded:
     items: TextCodes
 
 
-def _rows(log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | None, *, is_raw: bool) -> ir.Table:
+def _item_rows(
+    log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | None, *, is_raw: bool
+) -> ir.Table:
     return log.raw_table if is_raw else item_rows(log, kind, bound, rows)
 
 
-def _batches(
+def _read_batches(
     log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | None, *, is_raw: bool
 ) -> Iterator[pa.RecordBatch]:
     return log.raw_rows() if is_raw else log.engine.batches(item_rows(log, kind, bound, rows))
@@ -282,10 +286,10 @@ def _encode_rows(batches: Iterator[pa.RecordBatch], bound: Bound, *, is_raw: boo
                 waiting.popleft().result()
         while waiting:
             waiting.popleft().result()
-    pairs = _joined(parts)
+    pairs = _concatenate(parts)
     if bound.keep == RANDOM:
         return Encoded(pairs, None, users.hashes, items)
-    return Encoded(pairs, _joined(times) if times else np.arange(len(pairs)), users.hashes, items)
+    return Encoded(pairs, _concatenate(times) if times else np.arange(len(pairs)), users.hashes, items)
 
 
 def _bound_histories(
@@ -304,10 +308,10 @@ def _bound_histories(
         pairs, ranks = _ranked_pairs(encoded.pairs, encoded.times, bound)
     owners, starts, found = _group_by_user(pairs)
     del pairs
-    kept = _keep(starts, found, ranks, bound.most, encoded.users[order[owners]], vocabulary.hashes)
+    kept = _keep_bottom_k(starts, found, ranks, bound.most, encoded.users[order[owners]], vocabulary.hashes)
     flags = None
     if listed is not None and listed_codes is not None:
-        flags = _flags(vocabulary.places[listed_codes], len(vocabulary), listed)
+        flags = _listed_flags(vocabulary.places[listed_codes], len(vocabulary), listed)
     return Histories(*kept, kind, vocabulary, len(vocabulary), flags, (starts, found))
 
 
@@ -316,7 +320,7 @@ def _as_numbers(times: pa.Array) -> Offsets:
     return numbers
 
 
-def _joined(parts: list[Offsets]) -> Offsets:
+def _concatenate(parts: list[Offsets]) -> Offsets:
     """Join arrays and free each one as it is copied."""
     whole = np.empty(sum(map(len, parts)), np.int64)
     end = len(whole)
@@ -329,10 +333,10 @@ def _joined(parts: list[Offsets]) -> Offsets:
 
 def _renumber_all(pairs: Pairs, users: Codes, items: Codes) -> None:
     """Replace the codes in pairs by others, which stand where the codes say."""
-    side_by_side(_renumber, [(pairs, users, items, *share) for share in shares(len(pairs))])
+    side_by_side(_renumber_pairs, [(pairs, users, items, *share) for share in shares(len(pairs))])
 
 
-def _renumber(pairs: Pairs, users: Codes, items: Codes, begin: int, end: int) -> None:
+def _renumber_pairs(pairs: Pairs, users: Codes, items: Codes, begin: int, end: int) -> None:
     for at in range(begin, end, _SLICE):
         codes = pairs[at : min(at + _SLICE, end)].view(np.int32).reshape(-1, 2)
         codes[:, _USER] = users[codes[:, _USER]]
@@ -400,7 +404,7 @@ def _group_by_user(pairs: Pairs) -> tuple[Codes, Offsets, Codes]:
     return users[first], starts, _item_codes(pairs).copy()
 
 
-def _keep(
+def _keep_bottom_k(
     starts: Offsets, items: Codes, ranks: Offsets | None, most: int, owners: Hashes, hashes: Hashes
 ) -> tuple[Offsets, Codes]:
     """Keep of each user's items the first by rank, if there are ranks, and then by keyed hash of user and item.
@@ -422,7 +426,7 @@ def _keep(
     return kept, items[is_kept]
 
 
-def _flags(codes: npt.NDArray[np.integer], different: int, listed: PublicItems) -> Flags:
+def _listed_flags(codes: npt.NDArray[np.integer], different: int, listed: PublicItems) -> Flags:
     """Flag the items of the list. All of them have a code, or some would have no noise of their own."""
     flags = np.zeros(different, np.bool_)
     if not np.any(codes == NONE):
@@ -482,8 +486,8 @@ def _encode_on_workers(engine: Engine, rows: ir.Table, bound: Bound, *, is_raw: 
                     times.append(part.times)
     finally:
         spark.drop(kept)
-    whole = _joined(times) if times else None
-    return Encoded(_joined(pairs), whole, np.concatenate(users), items)
+    whole = _concatenate(times) if times else None
+    return Encoded(_concatenate(pairs), whole, np.concatenate(users), items)
 
 
 @dataclass(frozen=True)

@@ -99,12 +99,12 @@ class ItemKind:
         return self.name
 
 
-def _rows(log: SearchLog, table: ir.Table, *columns: str) -> ir.Table:
+def _user_item_rows(log: SearchLog, table: ir.Table, *columns: str) -> ir.Table:
     return table.select("user", *columns, *(["time"] if "time" in log.columns else []))
 
 
-def _queries(log: SearchLog) -> ir.Table:
-    return _rows(log, log.table, "query")
+def _query_items(log: SearchLog) -> ir.Table:
+    return _user_item_rows(log, log.table, "query")
 
 
 def with_keywords(table: ir.Table) -> ir.Table:
@@ -122,8 +122,8 @@ def keyword_of(part: ir.StringValue) -> ir.StringValue:
     return ibis.ifelse(ends, part.re_extract(ASCII_WORD, 1).fill_null(""), part)
 
 
-def _keywords(log: SearchLog) -> ir.Table:
-    return _rows(log, with_keywords(log.table), "keyword")
+def _keyword_items(log: SearchLog) -> ir.Table:
+    return _user_item_rows(log, with_keywords(log.table), "keyword")
 
 
 def _query_pairs(log: SearchLog) -> ir.Table:
@@ -133,28 +133,30 @@ def _query_pairs(log: SearchLog) -> ir.Table:
     window = ibis.window(group_by=["user", "session"], order_by=[events["time"], events["query"]])
     pairs = events.mutate(next_query=events["query"].lead().over(window))
     pairs = pairs.filter(pairs["next_query"].notnull() & (pairs["next_query"] != pairs["query"]))
-    return _rows(log, pairs, "query", "next_query")
+    return _user_item_rows(log, pairs, "query", "next_query")
 
 
-def _clicks(log: SearchLog) -> ir.Table:
+def _click_items(log: SearchLog) -> ir.Table:
     log.need("url", "counting clicks")
-    return _rows(log, log.table.filter(log.table["url"].notnull()), "query", "url")
+    return _user_item_rows(log, log.table.filter(log.table["url"].notnull()), "query", "url")
 
 
-def _itemsets(name: str, size: int, one: str, help: str, *, sessions: bool) -> ItemKind:
+def _itemset_kind(name: str, size: int, one: str, help: str, *, sessions: bool) -> ItemKind:
     found = functools.partial(sets_of_items.rows, size=size, sessions=sessions)
     return ItemKind(name, sets_of_items.columns(size), help, found, one, is_set=True)
 
 
 _KINDS = (
-    ItemKind("keywords", ("keyword",), "the words of queries", _keywords),
-    ItemKind("queries", ("query",), "whole queries", _queries, is_query=True),
+    ItemKind("keywords", ("keyword",), "the words of queries", _keyword_items),
+    ItemKind("queries", ("query",), "whole queries", _query_items, is_query=True),
     ItemKind("query-pairs", ("query", "next_query"), "two queries, one after the other", _query_pairs),
-    ItemKind("clicks", ("query", "url"), "a query and a url clicked for it", _clicks),
-    _itemsets("itemsets", 2, "itemset", "two different queries of one session", sessions=True),
-    _itemsets("itemsets-of-3", 3, "itemset of 3", "three different queries of one session", sessions=True),
-    _itemsets("user-itemsets", 2, "user itemset", "two different queries of one user", sessions=False),
-    _itemsets(
+    ItemKind("clicks", ("query", "url"), "a query and a url clicked for it", _click_items),
+    _itemset_kind("itemsets", 2, "itemset", "two different queries of one session", sessions=True),
+    _itemset_kind(
+        "itemsets-of-3", 3, "itemset of 3", "three different queries of one session", sessions=True
+    ),
+    _itemset_kind("user-itemsets", 2, "user itemset", "two different queries of one user", sessions=False),
+    _itemset_kind(
         "user-itemsets-of-3", 3, "user itemset of 3", "three different queries of one user", sessions=False
     ),
 )

@@ -43,7 +43,7 @@ def _is_equal(data: Bytes, at: np.uintp, others: Bytes, there: np.uintp, length:
 
 
 @inner
-def _prefetch(
+def _prefetch_slots(
     hashes: Hashes, begin: int, end: int, slots: Hashes, starts: Offsets, arena: Bytes, codes: Codes
 ) -> int:
     """Look at what the table has for some texts, so that it is near when they are compared.
@@ -91,7 +91,7 @@ def encode_texts(
             break
         for text in range(first, first + size):
             hashes[text] = hash_of(data, np.uintp(offsets[text]), np.uintp(offsets[text + 1]), keys)
-        touched ^= _prefetch(hashes, first, first + size, slots, starts, arena, codes)
+        touched ^= _prefetch_slots(hashes, first, first + size, slots, starts, arena, codes)
         for text in range(first, first + size):
             own, at = hashes[text], np.uintp(offsets[text])
             length = np.uintp(offsets[text + 1]) - at

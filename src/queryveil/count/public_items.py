@@ -67,15 +67,15 @@ def read(file: Path, kind: ItemKind) -> PublicItems:
     """The items of a list, in the order in which they first stand there; refused if there are none, or too many."""
     try:
         if file.suffix.lower() == ".csv":
-            raise _unreadable(file, "commas and quotes may be part of items")
-        lines, digest, parts = _parquet(file, kind) if _is_parquet(file) else _text(file, kind)
+            raise _unreadable_error(file, "commas and quotes may be part of items")
+        lines, digest, parts = _read_parquet(file, kind) if _is_parquet(file) else _read_text(file, kind)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or (
             "it is not in UTF-8" if isinstance(error, UnicodeDecodeError) else type(error).__name__
         )
-        raise _unreadable(file, str(reason)) from None
+        raise _unreadable_error(file, str(reason)) from None
     schema = pa.schema([(column, pa.large_string()) for column in kind.columns])
-    distinct = _distinct(pa.Table.from_batches(parts, schema))
+    distinct = _distinct_rows(pa.Table.from_batches(parts, schema))
     if not distinct.num_rows:
         raise InputError(
             f"the public list '{file.name}' has no item",
@@ -84,7 +84,7 @@ def read(file: Path, kind: ItemKind) -> PublicItems:
     return PublicItems(items=distinct.num_rows, lines=lines, sha256=digest, table=distinct)
 
 
-def _distinct(whole: pa.Table) -> pa.Table:
+def _distinct_rows(whole: pa.Table) -> pa.Table:
     """Each row once, where it first stands."""
     import pyarrow.compute as pc
 
@@ -94,7 +94,7 @@ def _distinct(whole: pa.Table) -> pa.Table:
     return whole.group_by(whole.column_names, use_threads=False).aggregate([])
 
 
-def _unreadable(file: Path, reason: str) -> InputError:
+def _unreadable_error(file: Path, reason: str) -> InputError:
     return InputError(
         f"the public list '{file.name}' cannot be read ({reason})",
         "give a file in UTF-8 with one item on each line, with tabs between columns, or Parquet",
@@ -113,7 +113,7 @@ def _is_parquet(file: Path) -> bool:
         return content.read(4) == b"PAR1"
 
 
-def _parquet(file: Path, kind: ItemKind) -> tuple[int, str, list[pa.RecordBatch]]:
+def _read_parquet(file: Path, kind: ItemKind) -> tuple[int, str, list[pa.RecordBatch]]:
     import pyarrow.parquet as pq
 
     before = pinning.pin(file, file.name)
@@ -131,7 +131,7 @@ def _parquet(file: Path, kind: ItemKind) -> tuple[int, str, list[pa.RecordBatch]
             )
         batches = content.iter_batches(columns=list(kind.columns))
         parts = [
-            _items([one.column(name).cast(pa.large_string()) for name in kind.columns], kind)
+            _normalized_items([one.column(name).cast(pa.large_string()) for name in kind.columns], kind)
             for one in batches
         ]
     if pinning.pin(file, file.name) != before:
@@ -141,27 +141,27 @@ def _parquet(file: Path, kind: ItemKind) -> tuple[int, str, list[pa.RecordBatch]
     return lines, digest, parts
 
 
-def _text(file: Path, kind: ItemKind) -> tuple[int, str, list[pa.RecordBatch]]:
+def _read_text(file: Path, kind: ItemKind) -> tuple[int, str, list[pa.RecordBatch]]:
     with file.open("rb") as raw:
-        if _newlines(raw) > MOST_LINES:
+        if _count_newlines(raw) > MOST_LINES:
             raise _too_long(file)
     digest, number, parts = hashlib.sha256(), 0, []
     at: list[int] | None = None
     with file.open("rb") as raw:
-        for block in _blocks(raw, file, digest):
+        for block in _read_blocks(raw, file, digest):
             given = pa.array(block, pa.large_string())
             if at is None:
-                at, header = _positions(block[0], kind)
+                at, header = _column_positions(block[0], kind)
                 given = given.slice(1) if header else given
                 number += header
-            parts.append(_items(_columns(given, at, kind, file, number), kind))
+            parts.append(_normalized_items(_item_columns(given, at, kind, file, number), kind))
             number += len(given)
             if number > MOST_LINES:
                 raise _too_long(file)
     return number, digest.hexdigest(), parts
 
 
-def _newlines(raw: BinaryIO) -> int:
+def _count_newlines(raw: BinaryIO) -> int:
     """Only to refuse early what is far too long; it stops as soon as that is known."""
     found = 0
     while found <= MOST_LINES and (chunk := raw.read(_CHUNK)):
@@ -169,7 +169,7 @@ def _newlines(raw: BinaryIO) -> int:
     return found
 
 
-def _blocks(raw: BinaryIO, file: Path, digest: hashlib._Hash) -> Iterator[list[str]]:
+def _read_blocks(raw: BinaryIO, file: Path, digest: hashlib._Hash) -> Iterator[list[str]]:
     """Whole lines, many at a time; every byte goes into the digest once, and nowhere else."""
     rest, first = b"", True
     while chunk := raw.read(_CHUNK):
@@ -179,14 +179,14 @@ def _blocks(raw: BinaryIO, file: Path, digest: hashlib._Hash) -> Iterator[list[s
             rest, first = rest.removeprefix(b"\xef\xbb\xbf"), False
         whole, line_end, rest = rest.rpartition(b"\n")
         if len(rest) > _LONGEST_LINE:
-            raise _unreadable(file, f"a line has more than {_LONGEST_LINE:,} bytes")
+            raise _unreadable_error(file, f"a line has more than {_LONGEST_LINE:,} bytes")
         if line_end:
             yield whole.decode().split("\n")
     if rest:
         yield [rest.decode()]
 
 
-def _positions(first: str, kind: ItemKind) -> tuple[list[int], bool]:
+def _column_positions(first: str, kind: ItemKind) -> tuple[list[int], bool]:
     """Where the item's columns stand, and whether the first line names them: then it has tabs, and no item does."""
     names = first.rstrip("\r").split("\t")
     if len(names) > 1 and set(kind.columns) <= set(names):
@@ -194,7 +194,7 @@ def _positions(first: str, kind: ItemKind) -> tuple[list[int], bool]:
     return ([] if len(kind.columns) == 1 else list(range(len(kind.columns)))), False
 
 
-def _columns(given: pa.Array, at: list[int], kind: ItemKind, file: Path, before: int) -> list[pa.Array]:
+def _item_columns(given: pa.Array, at: list[int], kind: ItemKind, file: Path, before: int) -> list[pa.Array]:
     import pyarrow.compute as pc
 
     if not at:
@@ -217,7 +217,7 @@ def _columns(given: pa.Array, at: list[int], kind: ItemKind, file: Path, before:
 # -- what a line stands for ----------------------------------------------------------------------------------
 
 
-def _items(columns: list[pa.Array], kind: ItemKind) -> pa.RecordBatch:
+def _normalized_items(columns: list[pa.Array], kind: ItemKind) -> pa.RecordBatch:
     """Items in normal form, as a log's are; of a line that is none, nothing. For keywords: all words of the line."""
     import pyarrow.compute as pc
 

@@ -34,19 +34,19 @@ def read(file: Path, second: str = "url") -> pa.Table:
     """Distinct (query, url) or (query, next_query), queries in normal form."""
     try:
         if file.suffix == ".parquet":
-            return _distinct(_parquet_pairs(file, second), second)
+            return _distinct_pairs(_parquet_pairs(file, second), second)
         with file.open(encoding="utf-8-sig", newline="") as lines:
             first = lines.readline()
             lines.seek(0)
-            return _distinct(_text_pairs(lines, _delimiter(first, second), file, second), second)
+            return _distinct_pairs(_text_pairs(lines, _detect_delimiter(first, second), file, second), second)
     except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(
             f"the public lists in '{file.name}' cannot be read ({type(error).__name__})",
-            f"give a file of query and {_word(second)}, text or Parquet",
+            f"give a file of query and {_column_noun(second)}, text or Parquet",
         ) from None
 
 
-def _word(second: str) -> str:
+def _column_noun(second: str) -> str:
     return _NAMES[second][-1]
 
 
@@ -57,7 +57,7 @@ def _parquet_pairs(file: Path, second: str) -> Iterator[tuple[str, str]]:
         found = [name for name in _NAMES[second] if name in content.schema_arrow.names]
         if not found or "query" not in content.schema_arrow.names:
             raise InputError(
-                f"the public lists in '{file.name}' have no columns 'query' and '{_word(second)}'",
+                f"the public lists in '{file.name}' have no columns 'query' and '{_column_noun(second)}'",
                 "give the columns these names",
             )
         for batch in content.iter_batches(columns=["query", found[0]]):
@@ -65,7 +65,7 @@ def _parquet_pairs(file: Path, second: str) -> Iterator[tuple[str, str]]:
             yield from zip(*texts, strict=True)
 
 
-def _delimiter(first: str, second: str) -> str:
+def _detect_delimiter(first: str, second: str) -> str:
     """The one that makes a header of the first line, or the first one in it."""
     for one in _DELIMITERS:
         names = first.rstrip("\r\n").split(one)
@@ -88,13 +88,13 @@ def _text_pairs(lines: Iterator[str], delimiter: str, file: Path, second: str) -
             continue
         if len(row) <= max(at):
             raise InputError(
-                f"line {number} of the public lists in '{file.name}' has no {_word(second)}",
-                f"give query and {_word(second)} on every line, between tabs, commas, semicolons or bars",
+                f"line {number} of the public lists in '{file.name}' has no {_column_noun(second)}",
+                f"give query and {_column_noun(second)} on every line, between tabs, commas, semicolons or bars",
             )
         yield row[at[0]], row[at[1]]
 
 
-def _distinct(pairs: Iterable[tuple[str, str]], second: str) -> pa.Table:
+def _distinct_pairs(pairs: Iterable[tuple[str, str]], second: str) -> pa.Table:
     text = normalise if second == "next_query" else str
     unique = dict.fromkeys((normalise(query), text(other)) for query, other in pairs if query and other)
     kept = [(query, other) for query, other in unique if query and other]
@@ -112,7 +112,7 @@ def of_queries(lists: pa.Table, queries: pa.ChunkedArray) -> pa.Table:
 def surfaced(lists: Lists, queries: pa.ChunkedArray, second: str = "url") -> pa.Table:
     """Every (query, url) or (query, next_query) that anyone sees for these queries, in a fixed order."""
     if callable(lists):
-        found = _distinct(((one, other) for one in queries.to_pylist() for other in lists(one)), second)
+        found = _distinct_pairs(((one, other) for one in queries.to_pylist() for other in lists(one)), second)
     else:
         found = of_queries(read(Path(lists), second), queries)
     return found.sort_by([("query", "ascending"), (second, "ascending")]).combine_chunks()

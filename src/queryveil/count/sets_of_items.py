@@ -30,21 +30,21 @@ def rows(log: SearchLog, size: int, *, sessions: bool) -> ir.Table:
     """Rows of user and the items of a set, one for each group that has it; `time` is when the set was complete."""
     import ibis
 
-    items, keys = _lent(log, MOST_TOGETHER[size], sessions=sessions)
-    made = _numbered(items, keys, 1)
+    items, keys = _bounded_group_items(log, MOST_TOGETHER[size], sessions=sessions)
+    made = _number_items(items, keys, 1)
     for number in range(2, size + 1):
-        more = _numbered(items.view(), keys, number)
+        more = _number_items(items.view(), keys, number)
         in_order = made[f"item_{number - 1}"] < more[f"item_{number}"]
         made = made.join(more, [*keys, in_order])
     times = [made[f"time_{number}"] for number in range(1, size + 1) if "time" in log.columns]
     return made.select("user", *columns(size), **({"time": ibis.greatest(*times)} if times else {}))
 
 
-def _lent(log: SearchLog, most: int, *, sessions: bool) -> tuple[ir.Table, list[str]]:
+def _bounded_group_items(log: SearchLog, most: int, *, sessions: bool) -> tuple[ir.Table, list[str]]:
     """The different items of each group, and the columns that tell groups apart."""
     import ibis
 
-    found, keys = _grouped(log, sessions=sessions)
+    found, keys = _grouped_items(log, sessions=sessions)
     groups = found.group_by([*keys, "query"])
     items = groups.aggregate(time=found["time"].min()) if "time" in log.columns else groups.aggregate()
     items = items.mutate(together=items.count().over(ibis.window(group_by=keys)))
@@ -56,7 +56,7 @@ def _lent(log: SearchLog, most: int, *, sessions: bool) -> tuple[ir.Table, list[
     return items.filter(items["place"] < most).drop("together", "digest", "place"), keys
 
 
-def _grouped(log: SearchLog, *, sessions: bool) -> tuple[ir.Table, list[str]]:
+def _grouped_items(log: SearchLog, *, sessions: bool) -> tuple[ir.Table, list[str]]:
     """Rows with an item, in their groups. A log without times and sessions has one group for each user."""
     if sessions and "time" in log.columns:
         found = log.sessions()
@@ -67,6 +67,6 @@ def _grouped(log: SearchLog, *, sessions: bool) -> tuple[ir.Table, list[str]]:
     return log.queries, ["user"]
 
 
-def _numbered(items: ir.Table, keys: list[str], number: int) -> ir.Table:
+def _number_items(items: ir.Table, keys: list[str], number: int) -> ir.Table:
     timed = {f"time_{number}": items["time"]} if "time" in items.columns else {}
     return items.select(*keys, **{f"item_{number}": items["query"]}, **timed)

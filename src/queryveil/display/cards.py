@@ -37,7 +37,7 @@ class CardTable:
         kept = list(islice(self.rows, MOST_ROWS))
         total = len(kept) if self.total is None else self.total
         head = "".join(f'<th style="{_LEFT}">{escape(one)}</th>' for one in self.columns)
-        body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in kept)
+        body = "".join(f"<tr>{''.join(_render_cell(value) for value in row)}</tr>" for row in kept)
         more = f"<p>{total - len(kept):,} more rows</p>" if total > len(kept) else ""
         return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{body}</table>{more}"
 
@@ -56,7 +56,7 @@ class Card:
 
     def html(self) -> str:
         facts = "".join(
-            f'<tr><th style="{_LEFT}" scope="row">{escape(name)}</th>{_cell(_text(value))}</tr>'
+            f'<tr><th style="{_LEFT}" scope="row">{escape(name)}</th>{_render_cell(_value_text(value))}</tr>'
             for name, value in self.facts
         )
         parts = [
@@ -100,11 +100,11 @@ def counted(many: int, noun: str) -> str:
     return f"{many:,} {noun}{'' if many == 1 else 's'}"
 
 
-def _text(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
-def _cell(value: Any) -> str:
+def _render_cell(value: Any) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f'<td style="text-align:right">{escape(number(value))}</td>'
     return f'<td style="{_LEFT}">{cell(value)}</td>'

@@ -27,14 +27,14 @@ def shown(text: Any, longest: int = LONGEST) -> str:
     """Text of a log as it can be shown: at most so long, invisible commands made visible. Not escaped yet."""
     whole, made, length, accents, joined = str(text), "", 0, 0, False
     for place, character in enumerate(whole):
-        belongs = joined or _belongs(character)
+        belongs = joined or _is_combining(character)
         if length >= longest and not belongs:
             return f"{made}… ({len(whole):,} characters)" if len(whole) > place else made
         accents = accents + 1 if unicodedata.category(character).startswith("M") else 0
         joined = character == _JOINERS[1]
         if accents > _MOST_ACCENTS:
             continue
-        made += _visible(character)
+        made += _visible_form(character)
         length += not belongs
     return made
 
@@ -44,12 +44,12 @@ def cell(text: Any) -> str:
     return f'<bdi dir="auto">{escape(shown(text))}</bdi>'
 
 
-def _belongs(character: str) -> bool:
+def _is_combining(character: str) -> bool:
     """Whether a character is part of the one before it."""
     return unicodedata.category(character).startswith("M") or character in _JOINERS or ord(character) in _SKIN
 
 
-def _visible(character: str) -> str:
+def _visible_form(character: str) -> str:
     number = ord(character)
     category = unicodedata.category(character)
     if number < 0x20:

@@ -48,10 +48,10 @@ def curves(title: str, series: Sequence[svg.Series], x: svg.Axis, y: svg.Axis) -
     drawn = [one for one in series[: svg.MOST_SERIES] if one.points]
     if not drawn:
         return Picture(
-            title, _framed(title, svg.WIDE[0], 20, '<text x="12" y="14">nothing to draw</text>', "")
+            title, _frame_svg(title, svg.WIDE[0], 20, '<text x="12" y="14">nothing to draw</text>', "")
         )
     height, inside = svg.draw_curves(svg.WIDE, drawn, x, y)
-    return Picture(title, _framed(title, svg.WIDE[0], height, inside, ""))
+    return Picture(title, _frame_svg(title, svg.WIDE[0], height, inside, ""))
 
 
 def bars(title: str, rows: Sequence[tuple[str, float, str]], unit: str) -> Picture:
@@ -70,11 +70,11 @@ def bars(title: str, rows: Sequence[tuple[str, float, str]], unit: str) -> Pictu
     height = _ROW * len(kept) + 24
     parts.append(f'<text x="{_LABELS}" y="{height - 4}">{escape(unit)}</text>')
     return Picture(
-        title, _framed(title, _LABELS + _BARS + _NUMBERS, height, "".join(parts), " .bar{fill:#0072B2}")
+        title, _frame_svg(title, _LABELS + _BARS + _NUMBERS, height, "".join(parts), " .bar{fill:#0072B2}")
     )
 
 
-def _framed(title: str, width: int, height: int, inside: str, more: str) -> str:
+def _frame_svg(title: str, width: int, height: int, inside: str, more: str) -> str:
     """One SVG with its title and a look of its own, that no page around it changes or is changed by."""
     whole = height + _TITLE
     lines = [line.strip() for line in svg.STYLE.splitlines() if line.startswith("svg ")]

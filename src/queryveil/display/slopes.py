@@ -51,9 +51,9 @@ class Words:
 def figure(name: str, title: str, rises: Sequence[Rise], words: Words, *, note: str = "") -> str:
     """The figure with its title; `name` is unique on the page."""
     text = words.described
-    halves = (_lines(rises, words), _curve(rises, words))
-    beside = _moved(halves[0], 0, 0) + _moved(halves[1], 380, 0)
-    below = _moved(halves[0], 0, 0) + _moved(halves[1], 0, _HEIGHT)
+    halves = (_lines(rises, words), _draw_curve(rises, words))
+    beside = _translate(halves[0], 0, 0) + _translate(halves[1], 380, 0)
+    below = _translate(halves[0], 0, 0) + _translate(halves[1], 0, _HEIGHT)
     both = (
         svg.drawing(name, "wide", (_WIDE, _HEIGHT), title, text, beside),
         svg.drawing(name, "narrow", (_NARROW, 2 * _HEIGHT), title, text, below),
@@ -61,7 +61,7 @@ def figure(name: str, title: str, rises: Sequence[Rise], words: Words, *, note: 
     return svg.caption("slopes", title, both, note)
 
 
-def _moved(inside: str, across: int, down: int) -> str:
+def _translate(inside: str, across: int, down: int) -> str:
     return f'<g transform="translate({across} {down})">{inside}</g>'
 
 
@@ -79,8 +79,8 @@ def _lines(rises: Sequence[Rise], words: Words) -> str:
             for at in (left, right)
         ),
     ]
-    places = _apart([_up(one.after) for one in rises])
-    befores = _apart([_up(one.before) for one in rises])
+    places = _spread_labels([_up(one.after) for one in rises])
+    befores = _spread_labels([_up(one.before) for one in rises])
     for one, at, begins in zip(rises, places, befores, strict=True):
         low, high = _up(one.before), _up(one.after)
         parts += [
@@ -99,7 +99,7 @@ def _lines(rises: Sequence[Rise], words: Words) -> str:
     return "".join(parts)
 
 
-def _apart(places: Sequence[float]) -> list[float]:
+def _spread_labels(places: Sequence[float]) -> list[float]:
     """Labels where they belong, or a little further up or down, so that none covers another."""
     order = sorted(range(len(places)), key=lambda at: -places[at])
     found = list(places)
@@ -108,7 +108,7 @@ def _apart(places: Sequence[float]) -> list[float]:
     return found
 
 
-def _curve(rises: Sequence[Rise], words: Words) -> str:
+def _draw_curve(rises: Sequence[Rise], words: Words) -> str:
     left, right = 46, 312
     middle = next((one for one in rises if one.before == 0.5), rises[-1])
     odds = middle.after / (1 - middle.after) if middle.after < 1 else float("inf")

@@ -22,11 +22,13 @@ def figure(name: str, title: str, there: Sequence[bool], *, note: str = "") -> s
     """The figure with its title; `name` is unique on the page."""
     missing = [str(place) for place, one in enumerate(there, start=1) if not one]
     text = f"Missing: place {', '.join(missing)}." if missing else "None is missing."
-    both = [_drawn(name, kind, title, text, there, across) for kind, across in (("wide", 20), ("narrow", 10))]
+    both = [
+        _draw_grid(name, kind, title, text, there, across) for kind, across in (("wide", 20), ("narrow", 10))
+    ]
     return svg.caption("squares", title, both, note)
 
 
-def _drawn(name: str, kind: str, title: str, text: str, there: Sequence[bool], across: int) -> str:
+def _draw_grid(name: str, kind: str, title: str, text: str, there: Sequence[bool], across: int) -> str:
     rows = -(-len(there) // across)
     width, height = _LEFT + across * _STEP, 2 * _TOP + rows * _STEP
     marks = [_mark(place, one, across) for place, one in enumerate(there)]

@@ -102,7 +102,7 @@ def figure(name: str, title: str, series: Sequence[Series], x: Axis, y: Axis, *,
     drawn = [one for one in series[:MOST_SERIES] if one.points]
     if not drawn:
         return ""
-    described = _described(drawn, x, y)
+    described = _describe_series(drawn, x, y)
     both = []
     for kind, size in (("wide", WIDE), ("narrow", _NARROW)):
         height, inside = draw_curves(size, drawn, x, y)
@@ -221,7 +221,7 @@ def _label(value: float, axis: Axis) -> str:
     return f"{value:,.0f}" if value >= 1 and value == round(value) else f"{value:.3g}"
 
 
-def _described(series: Sequence[Series], x: Axis, y: Axis) -> str:
+def _describe_series(series: Sequence[Series], x: Axis, y: Axis) -> str:
     """The figure in words: where each curve begins, passes and ends."""
     said = []
     for one in series:

@@ -77,7 +77,7 @@ def build_mechanism(
             "leave it out, or give the mechanism by its name",
         )
     else:
-        made = _checked(method)
+        made = _check_method(method)
     if items is None:
         return made
     kinds = tuple(items.split(",")) if isinstance(items, str) else tuple(items)
@@ -98,7 +98,7 @@ def _from_name(name: str, given: Mapping[str, Any]) -> Mechanism:
     return cls(**given)
 
 
-def _checked(method: Any) -> Mechanism:
+def _check_method(method: Any) -> Mechanism:
     if isinstance(method, type) and any(method is MECHANISMS[name] for name in MECHANISMS):
         raise UsageError(
             f"{method.__name__} is a class, and a mechanism with its parameters is needed",

@@ -264,7 +264,7 @@ def public_parameters(mechanism: Mechanism) -> dict[str, Any]:
 
 def _card(plan: Plan) -> Card:
     facts: list[tuple[str, object]] = [("guarantee", plan.guarantee.headline), ("publishes", plan.what)]
-    facts += [(f"parameter {name}", _value(value)) for name, value in plan.parameters.items()]
+    facts += [(f"parameter {name}", _format_value(value)) for name, value in plan.parameters.items()]
     facts += [
         (plan.labels.get(name, name.replace("_", " ")), value)
         for name, value in plan.calibration.items()
@@ -278,5 +278,5 @@ def _card(plan: Plan) -> Card:
     return Card(f"Plan of {plan.method}", f"{plan.method}; {plan.guarantee.headline}", facts, words, tables)
 
 
-def _value(value: object) -> str:
+def _format_value(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -106,7 +106,10 @@ class KKeyword(Crowds):
         with run.stage("protect") as say:
             rare = words.anti_join(engine.register(whole.select(["keyword"])), "keyword")
             folded = Folding(engine, self.k)
-            published = [_rows(whole, ""), *(_rows(level, STAR) for level in folded.levels(rare))]
+            published = [
+                _release_rows(whole, ""),
+                *(_release_rows(level, STAR) for level in folded.levels(rare)),
+            ]
             table = pa.concat_tables(published).combine_chunks()
             run.private["suppressed"] = pa.table({"users": pa.array([folded.suppressed], pa.int64())})
             say(
@@ -156,7 +159,7 @@ class Folding:
         self.engine.drop(waiting)
 
 
-def _rows(counted: pa.Table, ending: str) -> pa.Table:
+def _release_rows(counted: pa.Table, ending: str) -> pa.Table:
     """Counted texts as rows of the release."""
     import pyarrow.compute as pc
 

@@ -69,7 +69,7 @@ def shuffled(log: SearchLog, rows: ir.Table, text: str, noise: Noise, also: Sequ
     for batch in log.engine.batches(rows):
         if batch.num_rows == 0:
             continue
-        starts = _starts(batch, last)
+        starts = _session_starts(batch, last)
         sessions.append(reached + np.cumsum(starts))
         reached, last = int(sessions[-1][-1]), batch.slice(batch.num_rows - 1)
         for name, parts in texts.items():
@@ -79,13 +79,13 @@ def shuffled(log: SearchLog, rows: ir.Table, text: str, noise: Noise, also: Sequ
     numbers = noise.permutation(reached + 1)[np.concatenate([np.zeros(0, dtype=np.int64), *sessions])]
     # Stable, so that the order inside a session stays.
     place = np.argsort(numbers, kind="stable")
-    taken = {name: _taken(parts, place) for name, parts in texts.items()}
+    taken = {name: _reorder(parts, place) for name, parts in texts.items()}
     return pa.table(
         {**{name: taken[name] for name in also}, "session": numbers[place], "query": taken["query"]}
     )
 
 
-def _starts(batch: pa.RecordBatch, last: pa.RecordBatch | None) -> NDArray[np.bool_]:
+def _session_starts(batch: pa.RecordBatch, last: pa.RecordBatch | None) -> NDArray[np.bool_]:
     """Which rows start a session: those whose user or session is not that of the row before."""
     import pyarrow.compute as pc
 
@@ -98,7 +98,7 @@ def _starts(batch: pa.RecordBatch, last: pa.RecordBatch | None) -> NDArray[np.bo
     return changed
 
 
-def _taken(texts: list[pa.Array], place: NDArray[np.int64]) -> pa.ChunkedArray:
+def _reorder(texts: list[pa.Array], place: NDArray[np.int64]) -> pa.ChunkedArray:
     """The texts, or integers, in another order."""
     if not texts:
         return pa.chunked_array([], pa.string())

@@ -46,15 +46,15 @@ class Steered(GaussianSelection):
         whole = steering.calibrate(self.undivided(account))
         return self._plan_selection(
             whole.as_dict() | {"users_for_half": least, "length_prior": self.length_prior},
-            self._how(),
+            self._method_description(),
             (
                 Sentence("plan.even-chance", users=least),
-                *users_needed.few_or_many_items(self.epsilon, self.delta, replace=self._replace),
+                *users_needed.few_or_many_items(self.epsilon, self.delta, replace=self._replaces_history),
             ),
             users,
         )
 
-    def _how(self) -> tuple[str, ...]:
+    def _method_description(self) -> tuple[str, ...]:
         kept = Sentence("how.kept", kept=contribution(self.max_items, *self.items))
         return (
             kept,

@@ -30,26 +30,26 @@ class Items:
 
 def items_of(texts: pa.StringArray, taxonomy: Taxonomy, *, whole: bool) -> Items:
     """Every text as one item; or its words, of which several that are one name together are one item."""
-    names = _names(taxonomy)
+    names = _cached_names(taxonomy)
     if whole:
         shown = texts.to_pylist()
         return Items(
             np.arange(len(shown), dtype=np.int32), np.arange(len(shown) + 1), shown, names.concepts(shown)
         )
-    flat, starts, words = _words(texts)
+    flat, starts, words = _split_words(texts)
     flat, starts, words = _with_names(flat, starts, words, names)
     return Items(flat, starts, words, names.concepts(words))
 
 
 def concepts_of(texts: Sequence[str], taxonomy: Taxonomy) -> Numbers:
     """For each text the concept that has it as a name, -1 if none has."""
-    return _names(taxonomy).concepts(texts)
+    return _cached_names(taxonomy).concepts(texts)
 
 
 # -- single words --------------------------------------------------------------------------------------------
 
 
-def _words(texts: pa.StringArray) -> tuple[Numbers, Codes, list[str]]:
+def _split_words(texts: pa.StringArray) -> tuple[Numbers, Codes, list[str]]:
     """The words of each text one after another, as numbers; where each text starts; and the words."""
     import pyarrow.compute as pc
 
@@ -95,7 +95,7 @@ class _Names:
 
 
 @lru_cache(maxsize=4)
-def _names(taxonomy: Taxonomy) -> _Names:
+def _cached_names(taxonomy: Taxonomy) -> _Names:
     """One per taxonomy: WordNet has 60,000 names of several words."""
     spelt: dict[str, str] = {}
     longest: dict[str, int] = {}
@@ -149,12 +149,12 @@ def _longest_at(after: Numbers, words: list[str], names: _Names) -> tuple[str, i
     """The longest name that begins with the first of these words, and how many words it has; 0 if none."""
     start = " ".join(words[one] for one in after[:2].tolist())
     most = min(max(2, names.longest.get(start, 2)), len(after))
-    for name, length in _beginnings([words[one] for one in after[:most].tolist()]):
+    for name, length in _name_prefixes([words[one] for one in after[:most].tolist()]):
         if names.concepts([name])[0] >= 0:
             return name, length
     return "", 0
 
 
-def _beginnings(words: list[str]) -> Iterator[tuple[str, int]]:
+def _name_prefixes(words: list[str]) -> Iterator[tuple[str, int]]:
     for length in range(len(words), 1, -1):
         yield " ".join(words[:length]), length

@@ -89,7 +89,7 @@ class TokenHash(Mechanism):
                 kind=NONE,
                 caveats=(*_CAVEATS, _LINKS) if linked else _CAVEATS,
             ),
-            tables=(self._table(linked=linked),),
+            tables=(self._declare_table(linked=linked),),
             what=Sentence("token-hash.what"),
             how=paragraph(
                 Sentence("token-hash.how", digits=self.digits),
@@ -109,7 +109,7 @@ class TokenHash(Mechanism):
             ),
         )
 
-    def _table(self, *, linked: bool) -> PublishedTable:
+    def _declare_table(self, *, linked: bool) -> PublishedTable:
         return PublishedTable(
             name="log",
             noun="rows",
@@ -132,11 +132,11 @@ class TokenHash(Mechanism):
         with run.stage("count") as say:
             parts = log.engine.keep(_parts(log))
             distinct = log.engine.batches(parts.select("token").distinct())
-            known = self._hashes(distinct, run.noise.key())
+            known = self._hash_tokens(distinct, run.noise.key())
             run.private["token-map"] = known
             say(f"{known.num_rows:,} different words, each hashed once")
         with run.stage("protect") as say:
-            hashed = self._hashed(parts.join(log.engine.register(known), "token"))
+            hashed = self._hash_queries(parts.join(log.engine.register(known), "token"))
             if self.sessions == "keep":
                 rows = session_rows.events(log).join(hashed, "query")
                 table = session_rows.shuffled(log, rows, "hashed", run.noise)
@@ -144,12 +144,12 @@ class TokenHash(Mechanism):
                 rows = _events(log).join(hashed, "query").select(query="hashed")
                 # In the order of the hashes, which tells nothing that the rows do not.
                 batches = list(log.engine.batches(rows.order_by("query")))
-                table = pa.Table.from_batches(_strings(batches), pa.schema([("query", pa.string())]))
+                table = pa.Table.from_batches(_to_plain_strings(batches), pa.schema([("query", pa.string())]))
             log.engine.drop(parts)
             say(f"{table.num_rows:,} query events with hashes for words")
             return {"log": table}
 
-    def _hashes(self, tokens: Iterable[pa.RecordBatch], key: bytes) -> pa.Table:
+    def _hash_tokens(self, tokens: Iterable[pa.RecordBatch], key: bytes) -> pa.Table:
         """The hash of every token, in the order of the tokens."""
         import pyarrow.compute as pc
 
@@ -168,7 +168,7 @@ class TokenHash(Mechanism):
             )
         return table.sort_by("token")
 
-    def _hashed(self, coded: ir.Table) -> ir.Table:
+    def _hash_queries(self, coded: ir.Table) -> ir.Table:
         """Every query with its hashes, in one text: columns query, hashed."""
         if self.token_order == "keep":  # noqa: S105 (an order, no secret)
             # Lists come together in any order: each hash carries its place in front until they are sorted.
@@ -198,7 +198,7 @@ def _events(log: SearchLog) -> ir.Table:
     return log.queries.select("query")
 
 
-def _strings(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _to_plain_strings(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Batches with plain strings, whatever kind of text an engine has."""
     schema = pa.schema([("query", pa.string())])
     for batch in batches:

@@ -141,14 +141,14 @@ class TruncatedGeometric(SelectsItems):
 
     def plan(self, *, users: int | None = None) -> Plan:
         """Noise, threshold and guarantee. No number of users decides anything, and none is told."""
-        shares = self._shares()
-        settings = {kind: self._setting(*share) for kind, share in shares.items()}
-        promises = {kind: self._promise(kind, setting) for kind, setting in settings.items()}
+        shares = self._budget_shares()
+        settings = {kind: self._calibrate(*share) for kind, share in shares.items()}
+        promises = {kind: self._kind_guarantee(kind, setting) for kind, setting in settings.items()}
         total = functools.reduce(operator.add, promises.values())
         # The shares add up to what was asked for; their rounded floats may not.
         total = dataclasses.replace(total, epsilon=self.epsilon, delta=self.delta).among(users, told=False)
         shown = {kind: setting.as_dict() for kind, setting in settings.items()}
-        draws = tuple(self._draw(kind, settings[kind], promises[kind]) for kind in settings)
+        draws = tuple(self._declare_draw(kind, settings[kind], promises[kind]) for kind in settings)
         expected = users_needed.few_or_many_items(
             self.epsilon, self.delta, replace=self.neighbours == "replace"
         )
@@ -163,17 +163,18 @@ class TruncatedGeometric(SelectsItems):
             calibration=shown if len(shown) > 1 else shown[self.items[0]],
             guarantee=total,
             tables=tuple(
-                self._table(kind, settings[kind], draw) for kind, draw in zip(settings, draws, strict=True)
+                self._declare_table(kind, settings[kind], draw)
+                for kind, draw in zip(settings, draws, strict=True)
             ),
             draws=draws,
             what=item_tables.describe_items(self.items),
-            how=_how(settings, draws),
+            how=_method_description(settings, draws),
             warnings=warnings_of(total, users),
             expected=expected,
             labels=_LABELS,
         )
 
-    def _shares(self) -> dict[str, tuple[float, float]]:
+    def _budget_shares(self) -> dict[str, tuple[float, float]]:
         """Epsilon and delta of each item kind, rounded down so that they never add up to more than was promised."""
         if len(self.items) == 1:
             return {self.items[0]: (self.epsilon, self.delta)}
@@ -186,14 +187,14 @@ class TruncatedGeometric(SelectsItems):
             for kind, share in zip(self.items, shares, strict=True)
         }
 
-    def _setting(self, epsilon: float, delta: float) -> Setting:
+    def _calibrate(self, epsilon: float, delta: float) -> Setting:
         return calibrate(self.max_items, epsilon, delta, replace=self.neighbours == "replace")
 
-    def _promise(self, kind: str, setting: Setting) -> Guarantee:
+    def _kind_guarantee(self, kind: str, setting: Setting) -> Guarantee:
         single = len(self.items) == 1
-        public = self._public(setting)
+        public = self._public_list(setting)
         assumed = [] if public is None else [listed_items.list_assumption(public)]
-        caveats = [_OF_COUNTS, _OF_SMALL_COUNTS, _within(kind, setting.noise.limit)]
+        caveats = [_OF_COUNTS, _OF_SMALL_COUNTS, _error_bound(kind, setting.noise.limit)]
         if public is not None:
             caveats.append(
                 listed_items.decoy_caveat(listed_items.expected_decoys(public, setting.scale, setting.noise))
@@ -208,13 +209,13 @@ class TruncatedGeometric(SelectsItems):
             caveats=tuple(caveats),
         )
 
-    def _public(self, setting: Setting) -> PublicList | None:
+    def _public_list(self, setting: Setting) -> PublicList | None:
         listed = self.public_items
         if listed is None:
             return None
         return listed_items.declare_list(listed, setting.scale, self.public_z, setting.noise.largest)
 
-    def _draw(self, kind: str, setting: Setting, promise: Guarantee) -> Draw:
+    def _declare_draw(self, kind: str, setting: Setting, promise: Guarantee) -> Draw:
         return Draw(
             of=kind,
             table=item_tables.table_name(kind, self.items),
@@ -228,11 +229,11 @@ class TruncatedGeometric(SelectsItems):
             rows=LOG,
             at_least=1,
             above=setting.noise.largest,  # [C3]
-            public=self._public(setting),
+            public=self._public_list(setting),
             **promise.cost,
         )
 
-    def _table(self, kind: str, setting: Setting, draw: Draw) -> PublishedTable:
+    def _declare_table(self, kind: str, setting: Setting, draw: Draw) -> PublishedTable:
         """Declare the table with the smallest count that can be published; a public list has a lower one."""
         limit = setting.noise.limit
         return item_tables.counted_items_table(
@@ -248,13 +249,13 @@ class TruncatedGeometric(SelectsItems):
     def check(self, log: SearchLog) -> None:
         super().check(log)
         if self.public is None:
-            users_needed.refuse_too_few(self.epsilon, log.users, self._needed)
+            users_needed.refuse_too_few(self.epsilon, log.users, self._users_needed)
 
-    def _needed(self, epsilon: float) -> int:
+    def _users_needed(self, epsilon: float) -> int:
         """Users for an even chance, at this epsilon; more than there are where no noise could be calibrated."""
-        shares = dataclasses.replace(self, epsilon=epsilon)._shares()
+        shares = dataclasses.replace(self, epsilon=epsilon)._budget_shares()
         try:
-            return max(self._setting(*share).noise.even_chance for share in shares.values())
+            return max(self._calibrate(*share).noise.even_chance for share in shares.values())
         except UsageError:
             return MAX_USERS + 1
 
@@ -270,7 +271,7 @@ class TruncatedGeometric(SelectsItems):
         }
 
 
-def _within(kind: str, limit: int) -> Statement:
+def _error_bound(kind: str, limit: int) -> Statement:
     """Return the caveat that bounds the error of every count."""
     said = Sentence(
         "statement.counts-are-within", items=term("noun", item_kinds.kind(kind).noun), limit=limit
@@ -278,7 +279,7 @@ def _within(kind: str, limit: int) -> Statement:
     return say("counts-are-within", said, limit=limit)
 
 
-def _how(settings: Mapping[str, Setting], draws: Sequence[Draw]) -> str:
+def _method_description(settings: Mapping[str, Setting], draws: Sequence[Draw]) -> str:
     """Return what is done, for readers of the release."""
     kept = list_parts([count(one.max_items, item_kinds.kind(kind).noun) for kind, one in settings.items()])
     noises = {one.noise for one in settings.values()}

@@ -39,7 +39,7 @@ class WeightedGaussian(GaussianSelection):
     @property
     def _p_share(self) -> float:
         """The part of delta that is p, which counts twice for a replaced history."""
-        return _P_SHARE / (2 if self._replace else 1)
+        return _P_SHARE / (2 if self._replaces_history else 1)
 
     def plan(self, *, users: int | None = None) -> Plan:
         """Return threshold and guarantee, which do not depend on the number of users."""

@@ -51,7 +51,7 @@ def float_at_least(needed: Fraction) -> float:
 def tail(scale: float, at: int) -> Decimal:
     """P[X >= at] for discrete Laplace noise of that scale."""
     with localcontext(_CONTEXT):
-        q = _q(scale)
+        q = _decay_ratio(scale)
         if at < 1:
             return 1 - q ** (1 - at) / (1 + q)
         return q**at / (1 + q)
@@ -60,22 +60,22 @@ def tail(scale: float, at: int) -> Decimal:
 def deviations(scale: float, number: float) -> int:
     """So many standard deviations of the noise, rounded up: the variance is 2q/(1-q)^2."""
     with localcontext(_CONTEXT):
-        q = _q(scale)
+        q = _decay_ratio(scale)
         spread = (2 * q).sqrt() / (1 - q)
-        return int((_decimal(Fraction(number)) * spread).to_integral_value(ROUND_CEILING))
+        return int((_exact_decimal(Fraction(number)) * spread).to_integral_value(ROUND_CEILING))
 
 
 def step(scale: float, units: int = 1) -> Decimal:
     """1 - e^(-units/scale): how far a count's probabilities move when the count moves by that much."""
     with localcontext(_CONTEXT):
-        return 1 - _q(scale) ** units
+        return 1 - _decay_ratio(scale) ** units
 
 
 def smallest_excess(scale: float, probability: Decimal) -> int:
     """The smallest t >= 1 with P[X >= t] <= probability."""
     with localcontext(_CONTEXT):
-        q = _q(scale)
-        bound = -(((1 + q) * probability).ln()) * _decimal(Fraction(scale))
+        q = _decay_ratio(scale)
+        bound = -(((1 + q) * probability).ln()) * _exact_decimal(Fraction(scale))
         excess = max(1, int(bound.to_integral_value(ROUND_CEILING)))
     # The logarithm is rounded: step to the exact boundary by the inequality itself.
     while excess > 1 and tail(scale, excess - 1) <= probability:
@@ -127,16 +127,16 @@ def up(number: Decimal) -> float:
 def decimal(number: float | Fraction | int) -> Decimal:
     """A number as an exact or 60-digit decimal."""
     with localcontext(_CONTEXT):
-        return _decimal(Fraction(number))
+        return _exact_decimal(Fraction(number))
 
 
 def floor(number: float) -> int:
     return int(Decimal(number).to_integral_value(ROUND_FLOOR))
 
 
-def _q(scale: float) -> Decimal:
-    return (-1 / _decimal(Fraction(scale))).exp()
+def _decay_ratio(scale: float) -> Decimal:
+    return (-1 / _exact_decimal(Fraction(scale))).exp()
 
 
-def _decimal(number: Fraction) -> Decimal:
+def _exact_decimal(number: Fraction) -> Decimal:
     return Decimal(number.numerator) / Decimal(number.denominator)

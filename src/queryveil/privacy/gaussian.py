@@ -42,15 +42,15 @@ _NORMAL = NormalDist()
 def normal_tail(x: Decimal) -> Decimal:
     """P[N > x] for a standard normal N, to fifty digits; from 36 on an upper bound, phi(x)/x."""
     if x < 0:
-        with localcontext(_context(0)):
+        with localcontext(_decimal_context(0)):
             return 1 - normal_tail(-x)
     if x >= _FAR:
         # Nothing is taken from one half here, so no digits cancel. Tails fall: that of a nearer number is a bound too.
         x = min(x, Decimal(_FARTHEST))
-        with localcontext(_context(0)):
-            return (-x * x / 2).exp() / (2 * _pi()).sqrt() / x
-    with localcontext(_context(x)):
-        density = (-x * x / 2).exp() / (2 * _pi()).sqrt()
+        with localcontext(_decimal_context(0)):
+            return (-x * x / 2).exp() / (2 * _compute_pi()).sqrt() / x
+    with localcontext(_decimal_context(x)):
+        density = (-x * x / 2).exp() / (2 * _compute_pi()).sqrt()
         # P[0 < N < x] = density * (x + x^3/3 + x^5/(3*5) + ...): every term is positive, and nothing cancels.
         square, least = x * x, Decimal(10) ** -(_DIGITS + int(x * x))
         term, total, place = x, x, 1
@@ -67,12 +67,12 @@ def curve(mu: Decimal, epsilon: float | Fraction) -> Decimal:
     if mu <= 0:
         return Decimal(0)
     loss = calibration.decimal(epsilon)
-    with localcontext(_context(0)):
+    with localcontext(_decimal_context(0)):
         near = loss / mu - mu / 2
         far = near + mu
     if near >= _FAR:  # the first term alone is an upper bound
         return normal_tail(near)
-    with localcontext(_context(far)) as context:
+    with localcontext(_decimal_context(far)) as context:
         context.rounding = ROUND_CEILING
         # A far tail would be bounded from above, and it is taken away: leave it out.
         taken = loss.exp() * normal_tail(far) if far < _FAR else Decimal(0)
@@ -82,7 +82,7 @@ def curve(mu: Decimal, epsilon: float | Fraction) -> Decimal:
 
 def root(square: Fraction) -> Decimal:
     """The square root of a fraction, rounded up."""
-    with localcontext(_context(0), rounding=ROUND_CEILING):
+    with localcontext(_decimal_context(0), rounding=ROUND_CEILING):
         return (Decimal(square.numerator) / Decimal(square.denominator)).sqrt().next_plus()
 
 
@@ -116,21 +116,21 @@ def epsilon_of(mu: float, p: float, delta: float) -> float:
 def largest_shift(epsilon: float, delta: Fraction) -> Fraction:
     """The largest mu whose curve at epsilon is at most delta, rounded down: a fraction with a fixed numerator."""
     bound = calibration.decimal(delta)
-    guess = _closer(Decimal(_shift(epsilon, float(delta))), epsilon, bound)
+    guess = _newton_step(Decimal(_approximate_shift(epsilon, float(delta))), epsilon, bound)
 
     def enough(scale: int) -> bool:
-        with localcontext(_context(0), rounding=ROUND_CEILING):
+        with localcontext(_decimal_context(0), rounding=ROUND_CEILING):
             mu = Decimal(_FINE) / Decimal(scale)
         return curve(mu, epsilon) <= bound
 
-    return Fraction(_FINE, _smallest(enough, max(1, round(_FINE / guess)), _FINE // int(_MOST_MU)))
+    return Fraction(_FINE, _smallest_integer(enough, max(1, round(_FINE / guess)), _FINE // int(_MOST_MU)))
 
 
-def _closer(mu: Decimal, epsilon: float, delta: Decimal) -> Decimal:
+def _newton_step(mu: Decimal, epsilon: float, delta: Decimal) -> Decimal:
     """A shift that is nearly right, by one step of Newton's: twice as many digits of it are right then."""
-    with localcontext(_context(0)):
+    with localcontext(_decimal_context(0)):
         near = calibration.decimal(epsilon) / mu - mu / 2
-        slope = (-near * near / 2).exp() / (2 * _pi()).sqrt()
+        slope = (-near * near / 2).exp() / (2 * _compute_pi()).sqrt()
         step = (curve(mu, epsilon) - delta) / slope
         return mu - step if abs(step) < mu / 2 else mu
 
@@ -144,14 +144,14 @@ def smallest_threshold(needed: float, spread_squared: int, p: Fraction, times: i
     each = calibration.each_of(calibration.decimal(p), times)
 
     def enough(above: int) -> bool:
-        with localcontext(_context(0), rounding=ROUND_FLOOR):
+        with localcontext(_decimal_context(0), rounding=ROUND_FLOOR):
             gap = calibration.decimal(above - start)
             return gap > 0 and normal_tail(gap / spread) <= each
 
-    return _smallest(enough, math.ceil(float(start) + needed * float(spread)), 1)
+    return _smallest_integer(enough, math.ceil(float(start) + needed * float(spread)), 1)
 
 
-def _smallest(enough: Callable[[int], bool], guess: int, least: int) -> int:
+def _smallest_integer(enough: Callable[[int], bool], guess: int, least: int) -> int:
     """The smallest whole number from `least` on that is enough; whatever is above one that is enough is, too."""
     step, high = 1, max(guess, least)
     while not enough(high):
@@ -167,7 +167,7 @@ def _smallest(enough: Callable[[int], bool], guess: int, least: int) -> int:
     return high
 
 
-def _context(x: Decimal | int) -> Context:
+def _decimal_context(x: Decimal | int) -> Context:
     """Enough digits for fifty correct ones in a tail beyond x, which is what is left of one half."""
     spare = int(x * x / 4) + 1 if x > 0 else 1  # x^2 / (2 ln 10) digits cancel
     return Context(prec=_DIGITS + spare + 20, Emin=-(10**15), Emax=10**15)
@@ -187,7 +187,7 @@ def _pi_to(digits: int) -> Decimal:
         return (mean + other) ** 2 / (4 * left)
 
 
-def _pi() -> Decimal:
+def _compute_pi() -> Decimal:
     return +_pi_to(600)
 
 
@@ -199,15 +199,15 @@ def zeta(p: float, times: int) -> float:
     return -_NORMAL.inv_cdf(-math.expm1(math.log1p(-p) / times))
 
 
-def _shift(epsilon: float, delta: float) -> float:
+def _approximate_shift(epsilon: float, delta: float) -> float:
     """The mu of an epsilon and a delta, nearly."""
     low, high = 0.0, _MOST_MU
     while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if _curve(middle, epsilon) < delta else (low, middle)
+        low, high = (middle, high) if _approximate_curve(middle, epsilon) < delta else (low, middle)
     return high
 
 
-def _curve(mu: float, epsilon: float) -> float:
+def _approximate_curve(mu: float, epsilon: float) -> float:
     if mu <= 0:
         return 0.0
     near = epsilon / mu - mu / 2
@@ -232,9 +232,9 @@ def best_p(epsilon: float, delta: float, times: int, counted: int = 1) -> float:
         one = zeta(p, times)
         if one <= 0:  # so large a delta that a threshold below any weight would do: less of it is enough
             return 1.0
-        mu = _shift(epsilon, delta - counted * p)
-        falls: float = math.pow(1 - p, 1 / times - 1) / (times * _density(one) * one)
-        return counted / (_density(epsilon / mu - mu / 2) * mu) - falls
+        mu = _approximate_shift(epsilon, delta - counted * p)
+        falls: float = math.pow(1 - p, 1 / times - 1) / (times * _normal_density(one) * one)
+        return counted / (_normal_density(epsilon / mu - mu / 2) * mu) - falls
 
     low, high = 1e-6, 1 - 1e-6
     while round(low, 9) < round(high, 9) and low < (middle := (low + high) / 2) < high:
@@ -242,7 +242,7 @@ def best_p(epsilon: float, delta: float, times: int, counted: int = 1) -> float:
     return top * round((low + high) / 2, 9)
 
 
-def _density(x: float) -> float:
+def _normal_density(x: float) -> float:
     return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
 
 
@@ -263,14 +263,14 @@ def largest_rise(mu: float, p: float, chance: float) -> float:
     highest = 2 * mu * (mu + _NORMAL.inv_cdf(1 - chance / 2)) + 0.01
     every = [highest * step / 80 for step in range(1, 81)]
     best = math.inf
-    for epsilon in _promising(every, [(_curve(mu, one) + p) / chance for one in every]):
+    for epsilon in _promising_indexes(every, [(_approximate_curve(mu, one) + p) / chance for one in every]):
         share = (calibration.up(curve(Decimal(mu), epsilon)) + p) / chance
         if share < 1:
             best = min(best, epsilon - math.log1p(-share))
     return best * (1 + 1e-9)
 
 
-def _promising(epsilons: list[float], shares: list[float]) -> list[float]:
+def _promising_indexes(epsilons: list[float], shares: list[float]) -> list[float]:
     """Those of which one has the best bound; shares are nearly right. Any other choice would be a bound as well."""
     found = {at: at - math.log1p(-share) for at, share in zip(epsilons, shares, strict=True) if share < 1}
     best = min(found.values(), default=math.inf)

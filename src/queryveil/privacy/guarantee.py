@@ -262,7 +262,7 @@ class Guarantee:
     def shift_between_histories(self) -> tuple[float, float]:
         """Of a Gaussian guarantee, mu and p between two histories of one person, both in the log."""
         mu, p = float(self.mu or 0), float(self.p or 0)
-        return (mu, p) if self.replaces or self.unit != "user" else _replaced(mu, p)
+        return (mu, p) if self.replaces or self.unit != "user" else _replacement_cost(mu, p)
 
     @property
     def guessed_right(self) -> float:
@@ -301,7 +301,7 @@ class Guarantee:
         if neighbours == REPLACE and self.neighbours == ADD_REMOVE and self.kind != PROBABILISTIC:
             epsilon, delta = float(self.epsilon or 0), float(self.delta or 0)
             if self.kind == GAUSSIAN:
-                mu, p = _replaced(float(self.mu or 0), float(self.p or 0))
+                mu, p = _replacement_cost(float(self.mu or 0), float(self.p or 0))
                 delta = min(1.0, 2 * delta)
                 numbers = {"mu": mu, "p": p, "delta": delta, "epsilon": gaussian.epsilon_of(mu, p, delta)}
                 return dataclasses.replace(self, **numbers, neighbours=REPLACE, parts=())  # type: ignore[arg-type]
@@ -377,7 +377,7 @@ class Guarantee:
         said = {
             "amount": Sentence(f"amount.{amount}", scope=read),
             "beyond": Sentence("plain.beyond", disclosed=self.disclosed) if self.disclosed else "",
-            "example": _example(self, read, period),
+            "example": _bound_example(self, read, period),
             "besides": Sentence("plain.besides", of_delta=self.of_delta()) if self.exposing else "",
         }
         if self.unit == "user":
@@ -430,7 +430,7 @@ class Guarantee:
 
         Only differential privacy bounds that: for other guarantees it is a `UsageError`.
         """
-        return _belief(self)
+        return _belief_chart(self)
 
     __repr__ = cards.repr_of
     _repr_html_ = cards.html_of
@@ -445,7 +445,7 @@ def _doubled_delta(epsilon: float, delta: float) -> float:
     return min(1.0, (1 + math.exp(epsilon)) * delta * (1 + 1e-12))
 
 
-def _replaced(mu: float, p: float) -> tuple[float, float]:
+def _replacement_cost(mu: float, p: float) -> tuple[float, float]:
     """Out and in at once: weights are never below 0, so the two moves together have a norm of root 2 times one."""
     return math.nextafter(math.sqrt(2) * mu, math.inf), min(1.0, 2 * p)
 
@@ -472,7 +472,7 @@ def protected_unit(promise: Guarantee) -> dict[str, str]:
     return {"unit": term("unit", promise.unit), "units": term("unit", f"{promise.unit}s")}
 
 
-def _example(promise: Guarantee, scope: Sentence, period: str) -> Sentence:
+def _bound_example(promise: Guarantee, scope: Sentence, period: str) -> Sentence:
     """The bound as an example: docs/proofs/composition.md, "what a suspicion can become"."""
     after = promise.believed(_SUSPICION)
     certain = after >= PRACTICALLY_CERTAIN
@@ -520,7 +520,7 @@ def card(guarantee: Guarantee) -> Card:
     return Card("Guarantee", guarantee.headline, facts, (guarantee.plain_words(),))
 
 
-def _belief(guarantee: Guarantee) -> Picture:
+def _belief_chart(guarantee: Guarantee) -> Picture:
     from queryveil.display import pictures
     from queryveil.display.svg import Axis, Series
 

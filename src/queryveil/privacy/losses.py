@@ -125,23 +125,23 @@ def epsilon_at(losses: Iterable[Loss], delta: float) -> float:
     if room < _LEAST_DELTA or by_sum == 0 or summed > _MOST:
         return by_sum
     key = tuple(sorted(counted.items(), key=lambda one: dataclasses.astuple(one[0])))
-    return min(by_sum, _read(key, float(room) * (1 - 1e-9) - _LOST))
+    return min(by_sum, _read_epsilon(key, float(room) * (1 - 1e-9) - _LOST))
 
 
 @lru_cache(maxsize=128)
-def _read(counted: tuple[tuple[Loss, int], ...], delta: float) -> float:
-    found = float(_together(counted).get_epsilon_for_delta(delta))
+def _read_epsilon(counted: tuple[tuple[Loss, int], ...], delta: float) -> float:
+    found = float(_compose_losses(counted).get_epsilon_for_delta(delta))
     # Epsilon is not below 0 here, and its last digits are not worth having.
     return math.inf if not math.isfinite(found) else max(0.0, found * (1 + 1e-9) + 1e-9)
 
 
 @lru_cache(maxsize=8)
-def _together(counted: tuple[tuple[Loss, int], ...]) -> Any:
+def _compose_losses(counted: tuple[tuple[Loss, int], ...]) -> Any:
     """The distribution of all losses together, none of them too small."""
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as distributions
 
-    step = _step(counted)
+    step = _cell_width(counted)
     total = distributions.identity(value_discretization_interval=step)
     for one, times in counted:
         if one.mu:
@@ -156,7 +156,7 @@ def _together(counted: tuple[tuple[Loss, int], ...]) -> Any:
     return total
 
 
-def _step(counted: tuple[tuple[Loss, int], ...]) -> float:
+def _cell_width(counted: tuple[tuple[Loss, int], ...]) -> float:
     """The width of a cell: rounding up every coin by less than one cell must cost little."""
     coins = sum(times for one, times in counted if not one.mu)
     reach = sum((one.epsilon or 10 * one.mu) * times for one, times in counted)

@@ -82,7 +82,7 @@ class Noise:
 
         scale is read as the exact rational number that it is.
         """
-        sampler, size = _sampler(checked_scale(scale)), _checked_size(size)
+        sampler, size = _laplace_sampler(checked_scale(scale)), _checked_size(size)
         values = np.empty(size, dtype=np.int64)
         for start in range(0, size, _CHUNK):
             part = values[start : start + _CHUNK]
@@ -94,7 +94,7 @@ class Noise:
 
         N is below 256 in magnitude, as it would be anyway but with probability e^-32768. So |draw| <= 256 scale.
         """
-        sampler, size = RoundedNormal(checked_whole_scale(scale), _cells()), _checked_size(size)
+        sampler, size = RoundedNormal(checked_whole_scale(scale), _normal_cells()), _checked_size(size)
         values = np.empty(size, dtype=np.int64)
         for start in range(0, size, _CHUNK):
             part = values[start : start + _CHUNK]
@@ -117,7 +117,9 @@ class Noise:
 
     def marks(self, trials: int, rarity: int, size: int) -> NDArray[np.int64]:
         """size independent draws of how many of so many values have a mark: each has one with probability 2^-rarity."""
-        return _marks(_checked_size(trials), _checked_rarity(rarity)).draw(self._bits, _checked_size(size))
+        return _mark_table(_checked_size(trials), _checked_rarity(rarity)).draw(
+            self._bits, _checked_size(size)
+        )
 
     def marked_laplace(
         self, scale: float | Fraction, rarity: int, marks: NDArray[np.bool_]
@@ -127,12 +129,12 @@ class Noise:
         A mark has probability 2^-rarity, rarity from 1 to 16, and goes with large values: without one, none exceeds
         `laplace_limit`.
         """
-        return _sampler(checked_scale(scale)).draw_marked(self._bits, marks, _checked_rarity(rarity))
+        return _laplace_sampler(checked_scale(scale)).draw_marked(self._bits, marks, _checked_rarity(rarity))
 
     @staticmethod
     def laplace_limit(scale: float | Fraction, rarity: int) -> int:
         """What no draw without a mark exceeds."""
-        return _sampler(checked_scale(scale)).limit(_checked_rarity(rarity))
+        return _laplace_sampler(checked_scale(scale)).limit(_checked_rarity(rarity))
 
     def permutation(self, n: int) -> NDArray[np.int64]:
         """A uniformly random order of 0, 1, ..., n - 1."""
@@ -180,12 +182,12 @@ class Noise:
 
 
 @lru_cache(maxsize=32)
-def _marks(trials: int, rarity: int) -> MarkTable:
+def _mark_table(trials: int, rarity: int) -> MarkTable:
     return MarkTable(trials, rarity)
 
 
 @lru_cache(maxsize=32)
-def _sampler(scale: Fraction) -> LaplaceSampler:
+def _laplace_sampler(scale: Fraction) -> LaplaceSampler:
     return LaplaceSampler(scale)
 
 
@@ -196,7 +198,7 @@ def _selection_sampler(scale: float, item_delta: float) -> WeightTable:
 
 
 @lru_cache(maxsize=1)
-def _cells() -> NormalCells:
+def _normal_cells() -> NormalCells:
     return NormalCells()
 
 

@@ -141,10 +141,12 @@ class GeometricTable(Inversion):
         tail_low = down.subtract(Decimal(1), up.multiply(mass_high, end))
         scale_low, scale_high = arithmetic.fraction(self.scale)
         # copy_negate, because the minus sign would round to the precision of the caller's context.
-        low = max(0, _floor(down.multiply(scale_low, up.next_plus(up.ln(tail_high)).copy_negate())))
+        low = max(0, _round_down(down.multiply(scale_low, up.next_plus(up.ln(tail_high)).copy_negate())))
         high = None
         if tail_low > 0:
-            high = max(0, _floor(up.multiply(scale_high, down.next_minus(down.ln(tail_low)).copy_negate())))
+            high = max(
+                0, _round_down(up.multiply(scale_high, down.next_minus(down.ln(tail_low)).copy_negate()))
+            )
         if self.limit is not None:  # U < 1, so V <= limit - 1 whatever the rounding
             return low, self.limit - 1 if high is None else min(high, self.limit - 1)
         return low, high
@@ -174,9 +176,9 @@ class GeometricTable(Inversion):
         while self.limit is None or len(floors) < self.limit - 1:
             tail_low, tail_high = down.multiply(tail_low, step_low), up.multiply(tail_high, step_high)
             below_low, below_high = arithmetic.one_minus(tail_low, tail_high)
-            low = _floor(down.multiply(words, down.divide(below_low, mass_high)))
+            low = _round_down(down.multiply(words, down.divide(below_low, mass_high)))
             # 0 < P[V < t] < 1 bounds the floor when the rounding cannot.
-            high = min(last, _floor(up.multiply(words, up.divide(below_high, mass_low))))
+            high = min(last, _round_down(up.multiply(words, up.divide(below_high, mass_low))))
             if max(0, low) != high:
                 return None
             floors.append(high)
@@ -185,7 +187,7 @@ class GeometricTable(Inversion):
         return floors
 
 
-def _floor(value: Decimal) -> int:
+def _round_down(value: Decimal) -> int:
     return int(value.to_integral_value(ROUND_FLOOR))
 
 
@@ -256,27 +258,27 @@ class LaplaceSampler:
         self._top, self._place = GeometricTable(scale / place, None, width), place
 
     def draw(self, bits: Bits, size: int) -> NDArray[np.int64]:
-        return self._whole(self._top.draw(bits, size), bits)
+        return self._add_low_digits(self._top.draw(bits, size), bits)
 
     def draw_marked(self, bits: Bits, marks: NDArray[np.bool_], rarity: int) -> NDArray[np.int64]:
         """Draws given their marks: whether the first `rarity` bits behind their largest digit are all ones."""
         words = self._top.words(bits, marks.size).copy()
-        ones = words.dtype.type(self._ones(rarity))
+        ones = words.dtype.type(self._ones_word(rarity))
         words[marks] |= ones
         while (late := np.flatnonzero(~marks & (words >= ones))).size:
             words[late] = self._top.words(bits, late.size)
-        return self._whole(self._top.at(words, bits), bits)
+        return self._add_low_digits(self._top.at(words, bits), bits)
 
     def limit(self, rarity: int) -> int:
         """What no value without a mark exceeds."""
-        most = int(np.searchsorted(self._top.floors, self._ones(rarity) - 1, side="right"))
+        most = int(np.searchsorted(self._top.floors, self._ones_word(rarity) - 1, side="right"))
         return min((most + 1) * self._place - 1, LARGEST)
 
-    def _ones(self, rarity: int) -> int:
+    def _ones_word(self, rarity: int) -> int:
         """The first word that begins with so many ones."""
         return (1 << self._top.width) - (1 << self._top.width - rarity)
 
-    def _whole(self, values: NDArray[np.int64], bits: Bits) -> NDArray[np.int64]:
+    def _add_low_digits(self, values: NDArray[np.int64], bits: Bits) -> NDArray[np.int64]:
         """Add the other digits and the sign to the largest digits."""
         if self._place > 1:
             np.minimum(values, LARGEST // self._place, out=values)

@@ -150,13 +150,13 @@ class RoundedNormal:
         # So many bits of V that 2^test_bits E = U (2 J + U).
         self._place_bits, self._test_bits = place_bits, 2 * self._step_bits + 1
         self._half = place_bits // 2
-        if 1 << self._step_bits != cells.steps or place_bits % 2 or self._spare < 0:
+        if 1 << self._step_bits != cells.steps or place_bits % 2 or self._spare_bits < 0:
             raise ValueError(
                 "cells per unit must be a power of two, and places of an even number of bits that fit"
             )
 
     @property
-    def _spare(self) -> int:
+    def _spare_bits(self) -> int:
         """Bits of a word that are left over."""
         return _WORD - self._place_bits - 1 - self._test_bits
 
@@ -170,20 +170,20 @@ class RoundedNormal:
         """So many proposals: their values, and which of them are kept."""
         cells = self.cells.draw(bits, size)
         words = bits.words(size)
-        values, open_ = self._rounded(cells, words)
+        values, open_ = self._round_values(cells, words)
         # V >= (2 J + 1) / 2^test_bits > E is kept without knowing E.
-        tests = (words >> np.uint64(self._spare) & np.uint64((1 << self._test_bits) - 1)).view(np.int64)
+        tests = (words >> np.uint64(self._spare_bits) & np.uint64((1 << self._test_bits) - 1)).view(np.int64)
         open_ |= tests <= 2 * cells
         kept = np.ones(size, dtype=np.bool_)
         for i in np.flatnonzero(open_):
-            value = self._settled(int(cells[i]), int(words[i]), bits)
+            value = self._settle_draw(int(cells[i]), int(words[i]), bits)
             kept[i] = value is not None
             values[i] = value or 0
         negative = (words >> np.uint64(_WORD - 1 - self._place_bits) & np.uint64(1)).view(np.int64)
         np.multiply(values, 1 - 2 * negative, out=values)
         return values, kept
 
-    def _rounded(
+    def _round_values(
         self, cells: NDArray[np.int64], words: NDArray[np.uint64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """round(scale |N|) by the bits at hand, and where further bits could change it."""
@@ -203,10 +203,10 @@ class RoundedNormal:
         starts >>= self._step_bits
         return starts, within > turn - slack
 
-    def _settled(self, cell: int, word: int, bits: Bits) -> int | None:
+    def _settle_draw(self, cell: int, word: int, bits: Bits) -> int | None:
         """round(scale |N|) of a proposal that its first bits leave open; None if it is not kept."""
         place = _Real(word >> (_WORD - self._place_bits), self._place_bits)
-        test = _Real(word >> self._spare & (1 << self._test_bits) - 1, self._test_bits)
+        test = _Real(word >> self._spare_bits & (1 << self._test_bits) - 1, self._test_bits)
         if not self._is_kept(cell, place, test, bits):
             return None
         while True:
@@ -222,7 +222,7 @@ class RoundedNormal:
         if not self._is_below_exponent(cell, place, test, bits):
             return True
         held, last = 1, test
-        while (following := self._fresh(bits)).below(last, bits, self.cells.more):
+        while (following := self._fresh_real(bits)).below(last, bits, self.cells.more):
             held, last = held + 1, following
         return held % 2 == 0
 
@@ -239,7 +239,7 @@ class RoundedNormal:
                 return False
             (test if test.known <= place.known else place).extend(bits, self.cells.more)
 
-    def _fresh(self, bits: Bits) -> _Real:
+    def _fresh_real(self, bits: Bits) -> _Real:
         real = _Real(0, 0)
         real.extend(bits, self.cells.more)
         return real

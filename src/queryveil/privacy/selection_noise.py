@@ -104,7 +104,7 @@ def selection_noise(scale: float, item_delta: float) -> SelectionNoise:
     growth = int(Fraction(Outward(_DIGITS).exp(epsilon)[0]) * total)
     weights = _optimal_weights(total, unit, growth, bits)
     # [C4] Both hockey-stick divergences of neighboring counts, in integers: privacy rests on this comparison alone.
-    if max(_excess(weights, growth, bits), _excess(weights[::-1], growth, bits)) > unit:
+    if max(_excess_sum(weights, growth, bits), _excess_sum(weights[::-1], growth, bits)) > unit:
         raise ArithmeticError("the weights of selection noise exceed their delta")
     return SelectionNoise(tuple(accumulate(weights, initial=0)), bits)
 
@@ -123,7 +123,7 @@ def _optimal_weights(total: int, unit: int, growth: int, bits: int) -> list[int]
     return weights
 
 
-def _excess(weights: Sequence[int], growth: int, bits: int) -> int:
+def _excess_sum(weights: Sequence[int], growth: int, bits: int) -> int:
     """Return the sum of (W_j - floor(e^epsilon W_(j-1)))_+, with e^epsilon rounded down."""
     return sum(max(0, weight - (growth * before >> bits)) for before, weight in pairwise([0, *weights]))
 

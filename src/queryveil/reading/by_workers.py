@@ -71,25 +71,25 @@ def read(log: Any, options: ReadOptions, engine: Spark, into: Path) -> tuple[ir.
     ]
     table = engine.spread_out([pickle.dumps(one) for one in shares], _read_share, _TYPES)
     said = engine.arrow(table.filter(table["note"].notnull())["note"].as_table())["note"]
-    notes = [_noted(value) for value in said]
+    notes = [_read_note(value) for value in said]
     for note in notes:
         if note.error is not None:
             kind, message, hint = note.error
             raise getattr(errors, kind, InputError)(message, hint)
-    staged = _together([note for note in notes if note.staged is not None], source, into)
+    staged = _merge_notes([note for note in notes if note.staged is not None], source, into)
     staged = with_encoding_hints(staged, options)
     require_rows(staged, options.max_rejected, source)
     rows = engine.map_batches(table, _rows_alone, _TYPES)
     return rows.select(*(name for name in COLUMNS if name in staged.names)), staged
 
 
-def _noted(value: Any) -> _Note:
+def _read_note(value: Any) -> _Note:
     # From workers that this process sent the function to.
     found: _Note = pickle.loads(value.as_py())  # noqa: S301
     return found
 
 
-def _together(notes: Sequence[_Note], source: Source, into: Path) -> Staged:
+def _merge_notes(notes: Sequence[_Note], source: Source, into: Path) -> Staged:
     """One account of all shares."""
     parts = [one.staged for one in notes if one.staged is not None]
     order = {file.label: number for number, file in enumerate(source.files)}
@@ -137,7 +137,7 @@ def _rows_alone(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         notes = batch.column(_SCHEMA.names.index("note"))
         if any(
-            note.is_valid and _noted(note).error is not None
+            note.is_valid and _read_note(note).error is not None
             for note in notes
             if notes.null_count < len(notes)
         ):

@@ -49,7 +49,7 @@ def by_alias(names: Sequence[str]) -> dict[str, str]:
     """Standard column -> the source's name for it, as far as the names are usual ones."""
     known: dict[str, str] = {}
     for name in names:
-        known.setdefault(_plain(name), name)
+        known.setdefault(_simplified_name(name), name)
     found = {}
     for standard, aliases in ALIASES.items():
         alias = next((alias for alias in aliases if alias in known), None)
@@ -72,7 +72,7 @@ def choose_columns(named: Mapping[str, str | int] | None, names: Sequence[str]) 
     return {name: at for name, at in (detected | chosen).items() if at != ""}
 
 
-def _plain(name: str) -> str:
+def _simplified_name(name: str) -> str:
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
@@ -95,7 +95,7 @@ def nearest_column(standard: str, at: str | int, names: Sequence[str]) -> str:
     proposed = [
         name
         for name in names
-        if (_plain(name) not in others or standard not in ALIASES)
+        if (_simplified_name(name) not in others or standard not in ALIASES)
         and not (standard == "user" and _NO_PEOPLE.search(name))
     ]
     return nearest(at, proposed)
@@ -104,7 +104,7 @@ def nearest_column(standard: str, at: str | int, names: Sequence[str]) -> str:
 def usual(names: Sequence[str]) -> list[str]:
     """Those among the names that are known ones, in lower case: they tell of a header and quote nobody."""
     known = {alias for aliases in ALIASES.values() for alias in aliases}
-    return [_plain(name) for name in names if _plain(name) in known]
+    return [_simplified_name(name) for name in names if _simplified_name(name) in known]
 
 
 def seen(fields: Sequence[str]) -> str:

@@ -115,11 +115,11 @@ def _write_lines(
     aside = part.with_name(part.name + ".rows")
     try:
         rows = _write_rows(log, aside, columns)
-        with connect(part.parent, ReadOptions()) as connection, _opened(part, compression) as write:
+        with connect(part.parent, ReadOptions()) as connection, _open_output(part, compression) as write:
             connection.execute(
-                f"CREATE TEMP VIEW rows AS SELECT * FROM read_parquet({literal(_escaped(aside))})"  # noqa: S608
+                f"CREATE TEMP VIEW rows AS SELECT * FROM read_parquet({literal(_escape_path(aside))})"  # noqa: S608
             )
-            notes = _fit(connection, kind, columns)
+            notes = _unsupported_values(connection, kind, columns)
             write(_HEADERS[kind](columns).encode())
             for sql in _LINES[kind](columns):
                 for batch in connection.execute(sql).to_arrow_reader(CHUNK_ROWS):
@@ -129,12 +129,12 @@ def _write_lines(
     return rows, notes
 
 
-def _escaped(path: Path) -> str:
+def _escape_path(path: Path) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
 
 
 @contextmanager
-def _opened(path: Path, compression: str | None) -> Iterator[Callable[[Any], Any]]:
+def _open_output(path: Path, compression: str | None) -> Iterator[Callable[[Any], Any]]:
     with pa.OSFile(str(path), "wb") as raw, ExitStack() as stack:
         file = stack.enter_context(pa.CompressedOutputStream(raw, compression)) if compression else raw
         yield file.write
@@ -151,7 +151,7 @@ def _bytes_of(lines: Any) -> Any:
     return data.slice(first, last - first) if data is not None else b""
 
 
-def _fit(connection: Any, kind: str, columns: list[str]) -> list[str]:
+def _unsupported_values(connection: Any, kind: str, columns: list[str]) -> list[str]:
     """What the format cannot hold of these rows; refused if a user or an address would become another."""
     if kind == "ubi":
         return []
@@ -184,29 +184,29 @@ def _fit(connection: Any, kind: str, columns: list[str]) -> list[str]:
 # -- one format each: a header, and SQL for lines that end in \n --------------------------------------------------
 
 
-def _plain(name: str) -> str:
+def _field_sql(name: str) -> str:
     """SQL for a field between tabs."""
     if name == "query":
         return f"regexp_replace(replace(query, chr(0), ''), '{_BREAKS}', ' ', 'g')"
     return {"rank": "CAST(rank AS VARCHAR)"}.get(name, f'"{name}"')
 
 
-def _aol(columns: list[str]) -> Iterator[str]:
-    rank, url = (f"coalesce({_plain(name)}, '')" if name in columns else "''" for name in ("rank", "url"))
-    fields = ['"user"', f"coalesce({_plain('query')}, '')", _CLOCK.format(" "), rank, url]
+def _aol_statements(columns: list[str]) -> Iterator[str]:
+    rank, url = (f"coalesce({_field_sql(name)}, '')" if name in columns else "''" for name in ("rank", "url"))
+    fields = ['"user"', f"coalesce({_field_sql('query')}, '')", _CLOCK.format(" "), rank, url]
     yield f"SELECT {' || chr(9) || '.join(f'({one})' for one in fields)} || chr(10) FROM rows"  # noqa: S608
 
 
-def _tsv(columns: list[str]) -> Iterator[str]:
+def _tsv_statements(columns: list[str]) -> Iterator[str]:
     fields = [
-        _CLOCK.format("T") + " || 'Z'" if name == "time" else f"coalesce({_plain(name)}, '')"
+        _CLOCK.format("T") + " || 'Z'" if name == "time" else f"coalesce({_field_sql(name)}, '')"
         for name in _TREC
         if name in columns
     ]
     yield f"SELECT {' || chr(9) || '.join(f'({one})' for one in fields)} || chr(10) FROM rows"  # noqa: S608
 
 
-def _ubi(columns: list[str]) -> Iterator[str]:
+def _ubi_statements(columns: list[str]) -> Iterator[str]:
     """A document for each search, then one for each click.
 
     A row with an address is a click. If no row without one is its search, it is a search too: in many logs a row is
@@ -224,12 +224,12 @@ def _ubi(columns: list[str]) -> Iterator[str]:
     } | session
     search = base | {"user_query": "coalesce(query, '')"}
     if "url" not in columns:
-        yield f"SELECT {_json(search)} || chr(10) FROM {numbered}"  # noqa: S608
+        yield f"SELECT {_json_sql(search)} || chr(10) FROM {numbered}"  # noqa: S608
         return
-    yield f"SELECT {_json(search)} || chr(10) FROM {numbered} WHERE url IS NULL"  # noqa: S608
+    yield f"SELECT {_json_sql(search)} || chr(10) FROM {numbered} WHERE url IS NULL"  # noqa: S608
     first = "row_number() OVER (PARTITION BY query_id) = 1"
     yield (
-        f"SELECT {_json(search)} || chr(10) FROM (SELECT *, "  # noqa: S608
+        f"SELECT {_json_sql(search)} || chr(10) FROM (SELECT *, "  # noqa: S608
         f"bool_or(url IS NULL) OVER (PARTITION BY query_id) AS known, {first} AS leads "
         f"FROM {numbered}) WHERE NOT known AND leads AND trim(coalesce(query, '')) <> ''"
     )
@@ -238,15 +238,19 @@ def _ubi(columns: list[str]) -> Iterator[str]:
         "action_name": "'click'",
         "event_attributes": "{'object': {'object_id': url}" + position + "}",
     }
-    yield f"SELECT {_json(click)} || chr(10) FROM {numbered} WHERE url IS NOT NULL"  # noqa: S608
+    yield f"SELECT {_json_sql(click)} || chr(10) FROM {numbered} WHERE url IS NOT NULL"  # noqa: S608
 
 
-def _json(fields: Mapping[str, str]) -> str:
+def _json_sql(fields: Mapping[str, str]) -> str:
     inside = ", ".join(f"'{name}': {expression}" for name, expression in fields.items())
     return "CAST(to_json({" + inside + "}) AS VARCHAR)"
 
 
-_LINES: Final[Mapping[str, Callable[[list[str]], Iterator[str]]]] = {"aol": _aol, "tsv": _tsv, "ubi": _ubi}
+_LINES: Final[Mapping[str, Callable[[list[str]], Iterator[str]]]] = {
+    "aol": _aol_statements,
+    "tsv": _tsv_statements,
+    "ubi": _ubi_statements,
+}
 _HEADERS: Final[Mapping[str, Callable[[list[str]], str]]] = {
     "aol": lambda _: "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n",
     "tsv": lambda columns: "\t".join(name for name in _TREC if name in columns) + "\n",

@@ -142,12 +142,12 @@ def resolve_layout(source: Source, options: ReadOptions, delimiter: str, split: 
                 where,
                 f"give the columns as numbers from 1, and say {argument('header', True)}",
             )
-    columns = _numbers(chosen, header, source, delimiter, split)
+    columns = _field_numbers(chosen, header, source, delimiter, split)
     patterns = {name: one for name, one in options.patterns.items() if name in columns}
     lines = map(split, source.head.lines[has_header:_FIRST_LINES])
     times = [one[columns["time"] - 1] for one in lines if "time" in columns and len(one) >= columns["time"]]
     filtered = {f"{one.column}": one.column for one in options.conditions}
-    filter_numbers = _numbers(
+    filter_numbers = _field_numbers(
         filtered, fields if has_header else [], source, delimiter, split, argument("where")
     )
     conditions = [(filter_numbers[one.column], one) for one in options.conditions]
@@ -179,7 +179,7 @@ def detect_delimiter(
     needed = max(int(as_number(at) or 1) for at in (options.columns or {"": 2}).values())
     fitting = []
     for one in among:
-        counts = Counter(_width(line, one) for line in lines[:_FIRST_LINES])
+        counts = Counter(_count_fields(line, one) for line in lines[:_FIRST_LINES])
         (width, often), *_ = counts.most_common(1) or [(0, 0)]
         if width >= max(needed, 2) and often >= _NEARLY_ALL * min(len(lines), _FIRST_LINES):
             fitting.append(one)
@@ -192,7 +192,7 @@ def detect_delimiter(
     return fitting[0] if fitting else None
 
 
-def _width(line: str, delimiter: str) -> int:
+def _count_fields(line: str, delimiter: str) -> int:
     if '"' not in line or delimiter == "\t":
         return line.count(delimiter) + 1
     try:
@@ -212,7 +212,7 @@ def _require_patterns(connection: Any, layout: Layout) -> None:
             ) from None
 
 
-def _numbers(
+def _field_numbers(
     columns: Mapping[str, str | int],
     fields: Sequence[str],
     source: Source,
@@ -239,7 +239,7 @@ def _numbers(
             )
         if number is None:
             raise InputError(
-                f"{where} has no column {at!r} {_among(fields)}{seen(fields)}",
+                f"{where} has no column {at!r} {_field_count_text(fields)}{seen(fields)}",
                 elsewhere
                 or nearest_column(standard, at, usual(fields))
                 or ("\ufffd" in "".join(fields) and hint_for_head(source.head))
@@ -254,7 +254,7 @@ def _numbers(
     return numbers
 
 
-def _among(fields: Sequence[str]) -> str:
+def _field_count_text(fields: Sequence[str]) -> str:
     return f"among the {len(fields)} fields of its first line" if len(fields) != 1 else "in its first line"
 
 

@@ -47,12 +47,12 @@ def find_doubts(
         staged: What reading the log found.
         segmented: Whether words of scripts without blanks are found by a dictionary.
     """
-    figures = _first_row(engine, rows.aggregate(**_figures(rows)))
+    figures = _first_row(engine, rows.aggregate(**_scan_figures(rows)))
     many = figures["rows"]
     if not many:
         return
-    yield from _header(rows, engine)
-    yield from _unsegmented(rows, engine, many, segmented)
+    yield from _header_doubts(rows, engine)
+    yield from _segmentation_doubts(rows, engine, many, segmented)
     if staged is None or not staged.dateless:
         yield from _impossible_times(figures)
         yield from _merged_days(figures, events, engine, staged)
@@ -68,10 +68,10 @@ def find_doubts(
             agents=user.re_search(_AGENT).cast("int64").sum(),
         ),
     )
-    yield from _users(found, many, staged)
+    yield from _user_doubts(found, many, staged)
 
 
-def _figures(rows: ir.Table) -> dict[str, Any]:
+def _scan_figures(rows: ir.Table) -> dict[str, Any]:
     wanted: dict[str, Any] = {"rows": rows.count()}
     if "time" in rows.columns:
         seconds = rows["time"].epoch_seconds()
@@ -83,7 +83,7 @@ def _figures(rows: ir.Table) -> dict[str, Any]:
     return wanted
 
 
-def _users(found: Mapping[str, Any], rows: int, staged: Staged | None) -> Iterator[str]:
+def _user_doubts(found: Mapping[str, Any], rows: int, staged: Staged | None) -> Iterator[str]:
     """Users that look like something else than people."""
     users, how = found["users"], _how_to_choose("user", staged)
     telling = False
@@ -98,7 +98,7 @@ def _users(found: Mapping[str, Any], rows: int, staged: Staged | None) -> Iterat
         return
     if users > rows / 2:
         yield f"there are {users:,} users in {rows:,} rows: if that is wrong, another column holds the user{how}"
-    format = _format(staged)
+    format = _log_format(staged)
     of_known_shape = format is not None and format.users_have_blanks
     if (found["blanks"] or 0) > _MANY * users and not of_known_shape and not telling:
         yield (
@@ -111,21 +111,21 @@ def _users(found: Mapping[str, Any], rows: int, staged: Staged | None) -> Iterat
         )
 
 
-def _format(staged: Staged | None) -> Format | None:
+def _log_format(staged: Staged | None) -> Format | None:
     """Return the format of the log; None for a table in memory."""
     return None if staged is None else FORMATS.get(staged.format)
 
 
 def _how_to_choose(column: str, staged: Staged | None) -> str:
     """Return the option that chooses a column in this format; nothing if the format has no such option."""
-    format = _format(staged)
+    format = _log_format(staged)
     if format is None or not format.columns:
         return f" ({argument('columns', {column: '...'})})"
     return f" ({argument('user_field', '...')})" if f"{column}_field" in format.options else ""
 
 
 def _how_to_leave_out(staged: Staged | None) -> str:
-    format = _format(staged)
+    format = _log_format(staged)
     return (
         f" ({argument('where')}, {argument('null')})"
         if format is not None and "where" in format.options
@@ -151,10 +151,10 @@ def _merged_days(
     # Midnight in a time zone is another hour in UTC, which changes with summer time, but there is one a day.
     if found["times"] != found["days"]:
         return
-    merged = found["rows"] - _count(engine, one_each)
+    merged = found["rows"] - _count_rows(engine, one_each)
     if merged:
         choices = ""
-        format = _format(staged)
+        format = _log_format(staged)
         if format is None or not format.columns:
             choices = (
                 f". If a column has the time of day, name it ({argument('columns', {'time': '...'})}); to count every "
@@ -189,17 +189,17 @@ def _impossible_times(figures: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _header(rows: ir.Table, engine: Engine) -> Iterator[str]:
+def _header_doubts(rows: ir.Table, engine: Engine) -> Iterator[str]:
     """Rows that say what columns are called."""
     alike = rows["user"].strip().lower().isin(list(ALIASES["user"]))
     alike &= rows["query"].strip().lower().isin([*ALIASES["query"], "user query", "search term"])
-    found = _count(engine, rows.filter(alike))
+    found = _count_rows(engine, rows.filter(alike))
     if found:
         what = "1 row looks" if found == 1 else f"{found:,} rows look"
         yield f"{what} like a line with names of columns: if so, say {argument('header', True)}"
 
 
-def _unsegmented(rows: ir.Table, engine: Engine, many: int, segmented: bool) -> Iterator[str]:
+def _segmentation_doubts(rows: ir.Table, engine: Engine, many: int, segmented: bool) -> Iterator[str]:
     """Queries in scripts without blanks, whose words are not found by blanks."""
     if segmented:
         yield (
@@ -207,7 +207,7 @@ def _unsegmented(rows: ir.Table, engine: Engine, many: int, segmented: bool) -> 
             f"({argument('segment')})"
         )
         return
-    without = _count(engine, rows.filter(rows["query"].re_search(f"[{WITHOUT_BLANKS}]")))
+    without = _count_rows(engine, rows.filter(rows["query"].re_search(f"[{WITHOUT_BLANKS}]")))
     if without > _SOME * many:
         yield (
             f"{100 * without / many:.0f}% of the queries are in scripts without blanks between words: such a query is "
@@ -215,7 +215,7 @@ def _unsegmented(rows: ir.Table, engine: Engine, many: int, segmented: bool) -> 
         )
 
 
-def _count(engine: Engine, table: ir.Table) -> int:
+def _count_rows(engine: Engine, table: ir.Table) -> int:
     return int(engine.arrow(table.aggregate(n=table.count()))["n"][0].as_py())
 
 

@@ -61,7 +61,7 @@ def fitting_encodings(lines: Sequence[bytes]) -> list[str]:
     """
     found: dict[tuple[str, ...], str] = {}
     for encoding in _CANDIDATES:
-        texts = tuple(text for line in lines if (text := _decoded(line, encoding)) is not None)
+        texts = tuple(text for line in lines if (text := _decode_line(line, encoding)) is not None)
         if len(texts) < _FITTING * len(lines) or not _has_vowels(texts):
             continue
         beyond = sum(not letter.isascii() for text in texts for letter in text)
@@ -70,7 +70,7 @@ def fitting_encodings(lines: Sequence[bytes]) -> list[str]:
     return list(found.values())[:_MOST_PROPOSED]
 
 
-def _decoded(line: bytes, encoding: str) -> str | None:
+def _decode_line(line: bytes, encoding: str) -> str | None:
     try:
         return line.decode(encoding)
     except UnicodeDecodeError:
@@ -160,7 +160,7 @@ def hint_for_head(head: Head) -> str:
 
 
 def _is_utf8(line: bytes) -> bool:
-    return _decoded(line, "utf-8") is not None
+    return _decode_line(line, "utf-8") is not None
 
 
 def _name_encoding(encoding: str = "") -> str:

@@ -50,7 +50,7 @@ def objects_in(head: Head) -> list[dict[str, object]]:
                     break
         except _BrokenError:
             pass  # the beginning of a file ends in the middle of a document
-    return [found for found in map(_object, texts) if found is not None]
+    return [found for found in map(_parse_object, texts) if found is not None]
 
 
 def in_lines(head: Head) -> bool:
@@ -60,7 +60,7 @@ def in_lines(head: Head) -> bool:
     """
     text = head.data.decode("utf-8", "replace").lstrip()
     found = [_PREFIX.sub("", line, count=1) for line in head.lines[:_LOOKED_AT]]
-    whole = sum(_object(line) is not None and not _ANSWER.match(line) for line in found)
+    whole = sum(_parse_object(line) is not None and not _ANSWER.match(line) for line in found)
     if text.startswith("[") or _ANSWER.match(text):
         return 2 * whole > len(found)
     return not text.startswith("{") or 2 * whole >= len(found)
@@ -76,7 +76,7 @@ def read_documents(source: Source, progress: Progress | None) -> Iterator[pa.Rec
     return lines.read_files(source, progress, read_file)
 
 
-def _object(text: str) -> dict[str, object] | None:
+def _parse_object(text: str) -> dict[str, object] | None:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -91,7 +91,7 @@ def _documents_of(file: SourceFile, number: int, report: Callable[[int], None]) 
         for one in stream.documents():
             found.append(one)
             if len(found) == _BATCH:
-                yield _batch(number, found)
+                yield _make_batch(number, found)
                 found = []
     except _BrokenError:
         raise InputError(
@@ -99,11 +99,11 @@ def _documents_of(file: SourceFile, number: int, report: Callable[[int], None]) 
             "copy it again from where it came, or write one document per line, where a bad one harms no other",
         ) from None
     if found:
-        yield _batch(number, found)
+        yield _make_batch(number, found)
 
 
-def _batch(number: int, found: list[tuple[int, str]]) -> pa.RecordBatch:
-    problems = [_problem(text) for _, text in found]
+def _make_batch(number: int, found: list[tuple[int, str]]) -> pa.RecordBatch:
+    problems = [_document_problem(text) for _, text in found]
     texts = [text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace") for _, text in found]
     return pa.record_batch(
         [
@@ -117,7 +117,7 @@ def _batch(number: int, found: list[tuple[int, str]]) -> pa.RecordBatch:
     )
 
 
-def _problem(text: str) -> str | None:
+def _document_problem(text: str) -> str | None:
     if "\0" in text:
         return lines.BINARY
     try:
@@ -150,47 +150,47 @@ class _Stream:
 
     def documents(self) -> Iterator[tuple[int, str]]:
         """Each document with the line on which it starts."""
-        while first := self._next():
+        while first := self._next_character():
             if first == "[":
-                yield from self._array()
+                yield from self._read_array()
             elif first == "{" and self._is_answer():
-                yield from self._hits(("hits", "hits"))
+                yield from self._read_path(("hits", "hits"))
             else:
-                yield self._value()
+                yield self._read_value()
 
-    def _array(self) -> Iterator[tuple[int, str]]:
+    def _read_array(self) -> Iterator[tuple[int, str]]:
         self.at += 1
-        while (mark := self._next()) != "]":
+        while (mark := self._next_character()) != "]":
             if mark == ",":
                 self.at += 1
             else:
-                yield self._value()
+                yield self._read_value()
         self.at += 1
 
-    def _hits(self, path: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    def _read_path(self, path: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         """The documents at the end of a path of keys; all other values are skipped."""
         self.at += 1
-        while (mark := self._next()) != "}":
+        while (mark := self._next_character()) != "}":
             if mark == ",":
                 self.at += 1
                 continue
-            key = json.loads(self._value()[1], strict=False) if mark == '"' else None
-            if self._next() != ":" or not isinstance(key, str):
+            key = json.loads(self._read_value()[1], strict=False) if mark == '"' else None
+            if self._next_character() != ":" or not isinstance(key, str):
                 raise _BrokenError
             self.at += 1
-            mark = self._next()
+            mark = self._next_character()
             if path[:1] == (key,) and mark == ("{" if path[1:] else "["):
-                yield from self._hits(path[1:]) if path[1:] else self._array()
+                yield from self._read_path(path[1:]) if path[1:] else self._read_array()
             else:
-                self._value()
+                self._read_value()
         self.at += 1
 
     def _is_answer(self) -> bool:
         while not self.ended and len(self.text) - self.at < _ANSWER_BEGINS_WITHIN:
-            self._more()
+            self._read_more()
         return _ANSWER.match(self.text, self.at) is not None
 
-    def _next(self) -> str:
+    def _next_character(self) -> str:
         """The next character that is no white space; nothing at the end of the file."""
         while True:
             while self.at < len(self.text):
@@ -200,11 +200,11 @@ class _Stream:
                 self.at += 1
             if self.ended:
                 return ""
-            self._more()
+            self._read_more()
 
-    def _value(self) -> tuple[int, str]:
+    def _read_value(self) -> tuple[int, str]:
         """The next value as it stands, with the line on which it starts."""
-        if not self._next():
+        if not self._next_character():
             raise _BrokenError
         while True:
             try:
@@ -217,12 +217,12 @@ class _Stream:
             except ValueError:
                 if self.ended or len(self.text) - self.at > lines.LONGEST_LINE:
                     raise _BrokenError from None
-            self._more(len(self.text) - self.at)
+            self._read_more(len(self.text) - self.at)
         found = self.at_line(), self.text[self.at : end]
         self.at = end
         return found
 
-    def _more(self, much: int = 1) -> None:
+    def _read_more(self, much: int = 1) -> None:
         """Read on, by as much at least: who tries again twice as late tries seldom."""
         self.at_line()
         parts = [self.text[self.at :]]

@@ -93,7 +93,7 @@ def validate_table(
     into: Path,
 ) -> tuple[ir.Table, Staged]:
     """Return the valid rows of a table with the standard columns, still lazy, and the counts of all rows."""
-    reason = _reason(table, engine)
+    reason = _reject_reason(table, engine)
     marked = table.mutate(reason=reason)
     per_reason = marked.group_by("reason").aggregate(n=marked.count())
     counts = {row["reason"]: int(row["n"]) for row in engine.arrow(per_reason).to_pylist()}
@@ -121,7 +121,7 @@ def validate_table(
     return good.drop(*(one for one in ("reason", BAD_RANK_COLUMN) if one in good.columns)), staged
 
 
-def _reason(table: ir.Table, engine: Engine) -> ir.StringValue:
+def _reject_reason(table: ir.Table, engine: Engine) -> ir.StringValue:
     """Return why a row is rejected; null for a valid row."""
     user = table["user"]
     no_user = user.isnull() | engine.is_blank(user)
@@ -153,7 +153,7 @@ def _write_rejected(marked: ir.Table, engine: Engine, into: Path) -> Path:
                         [None] * len(rows),
                         [1] * len(rows),
                         [row["reason"] for row in rows],
-                        [_text(row) for row in rows],
+                        [_row_text(row) for row in rows],
                     ],
                     schema=REJECTED,
                 )
@@ -161,6 +161,6 @@ def _write_rejected(marked: ir.Table, engine: Engine, into: Path) -> Path:
     return file
 
 
-def _text(row: Mapping[str, Any]) -> str:
+def _row_text(row: Mapping[str, Any]) -> str:
     shown = {name: value for name, value in row.items() if name not in ("reason", BAD_RANK_COLUMN)}
     return json.dumps(shown, default=str, ensure_ascii=False)

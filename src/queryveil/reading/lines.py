@@ -80,7 +80,7 @@ def _lines_of(file: SourceFile, number: int, report: Report) -> Iterator[pa.Reco
             end = block.find(b"\n")
             if end < 0:
                 continue
-            yield _batch(number, [line], [1], [_readable(dropped)], [TOO_LONG])
+            yield _make_batch(number, [line], [1], [_escape_undecodable(dropped)], [TOO_LONG])
             line, dropped = line + 1, None
         else:
             end = -1
@@ -88,14 +88,14 @@ def _lines_of(file: SourceFile, number: int, report: Report) -> Iterator[pa.Reco
         if cut > end + 1:
             batch = _split_lines(b"".join((carry, memoryview(block)[end + 1 : cut])), number, line)
             yield batch
-            line = _at(batch, "line", -1) + _at(batch, "lines", -1)
+            line = _value_at(batch, "line", -1) + _value_at(batch, "lines", -1)
             carry = bytearray()
         carry += block[cut:]
         # One more than the limit, because the last byte may be a `\r` that does not count.
         if len(carry) > LONGEST_LINE + 1:
             dropped, carry = bytes(carry[:KEPT_OF_LONG_LINE]), bytearray()
     if dropped is not None:
-        yield _batch(number, [line], [1], [_readable(dropped)], [TOO_LONG])
+        yield _make_batch(number, [line], [1], [_escape_undecodable(dropped)], [TOO_LONG])
     elif carry:
         yield _split_lines(bytes(carry) + b"\n", number, line)
 
@@ -116,9 +116,9 @@ def _split_lines(data: bytes, number: int, line: int) -> pa.RecordBatch:
     offsets = np.append(offsets[first], offsets[-1])
     texts = pa.StringArray.from_buffers(len(first), pa.py_buffer(offsets), content)
     if b"\0" not in data and np.diff(offsets).max() <= LONGEST_LINE and _is_utf8(texts):
-        return _batch(number, line + first, lines, texts)
-    checked = [_checked(raw) for raw in texts.cast(pa.binary()).to_pylist()]
-    return _batch(number, line + first, lines, *zip(*checked, strict=True))
+        return _make_batch(number, line + first, lines, texts)
+    checked = [_check_line(raw) for raw in texts.cast(pa.binary()).to_pylist()]
+    return _make_batch(number, line + first, lines, *zip(*checked, strict=True))
 
 
 def _is_utf8(texts: Any) -> bool:
@@ -129,21 +129,21 @@ def _is_utf8(texts: Any) -> bool:
     return True
 
 
-def _checked(raw: bytes) -> tuple[str, str | None]:
+def _check_line(raw: bytes) -> tuple[str, str | None]:
     """Return the text of a line, with escapes for undecodable bytes, and why the line cannot be parsed."""
     if len(raw) > LONGEST_LINE:
-        return _readable(raw[:KEPT_OF_LONG_LINE]), TOO_LONG
+        return _escape_undecodable(raw[:KEPT_OF_LONG_LINE]), TOO_LONG
     try:
         return raw.decode(), BINARY if b"\0" in raw else None
     except UnicodeDecodeError:
-        return _readable(raw), BINARY if b"\0" in raw else NOT_UTF8
+        return _escape_undecodable(raw), BINARY if b"\0" in raw else NOT_UTF8
 
 
-def _readable(raw: bytes) -> str:
+def _escape_undecodable(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace")
 
 
-def _batch(number: int, at: Any, lines: Any, texts: Any, problems: Any = None) -> pa.RecordBatch:
+def _make_batch(number: int, at: Any, lines: Any, texts: Any, problems: Any = None) -> pa.RecordBatch:
     rows = len(texts)
     return pa.record_batch(
         [
@@ -186,8 +186,8 @@ def _join_blank_lines(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
     held: pa.RecordBatch | None = None
     for batch in batches:
         rest = batch
-        if held is not None and rest.num_rows and _follows(held, rest):
-            held = _longer(held, _at(rest, "lines", 0))
+        if held is not None and rest.num_rows and _continues_blank_run(held, rest):
+            held = _extend_blank_run(held, _value_at(rest, "lines", 0))
             rest = rest.slice(1)
         if not rest.num_rows:
             continue
@@ -195,24 +195,24 @@ def _join_blank_lines(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
             yield held
             held = None
         last = rest.num_rows - 1
-        if _at(rest, "text", last) == "":
+        if _value_at(rest, "text", last) == "":
             held, rest = rest.slice(last), rest.slice(0, last)
         if rest.num_rows:
             yield rest
-    if held is not None and _at(held, "lines", 0) > 1:
-        yield _longer(held, -1)
+    if held is not None and _value_at(held, "lines", 0) > 1:
+        yield _extend_blank_run(held, -1)
 
 
-def _at(batch: pa.RecordBatch, column: str, row: int) -> Any:
+def _value_at(batch: pa.RecordBatch, column: str, row: int) -> Any:
     return batch.column(column)[row].as_py()
 
 
-def _follows(blank: pa.RecordBatch, batch: pa.RecordBatch) -> bool:
+def _continues_blank_run(blank: pa.RecordBatch, batch: pa.RecordBatch) -> bool:
     """Return whether the batch starts with the next blank lines."""
-    end = _at(blank, "line", 0) + _at(blank, "lines", 0)
-    return bool(_at(batch, "text", 0) == "" and _at(batch, "line", 0) == end)
+    end = _value_at(blank, "line", 0) + _value_at(blank, "lines", 0)
+    return bool(_value_at(batch, "text", 0) == "" and _value_at(batch, "line", 0) == end)
 
 
-def _longer(blank: pa.RecordBatch, lines: int) -> pa.RecordBatch:
-    more = pa.array([_at(blank, "lines", 0) + lines], pa.int64())
+def _extend_blank_run(blank: pa.RecordBatch, lines: int) -> pa.RecordBatch:
+    more = pa.array([_value_at(blank, "lines", 0) + lines], pa.int64())
     return blank.set_column(blank.schema.get_field_index("lines"), "lines", more)

@@ -247,15 +247,15 @@ def read(
         workspaces.make_folder(workspace)
         staged: Staged | None
         runs_on: Engine
-        if (spread := _cluster(log, engine, workspace)) is not None:
+        if (spread := _cluster_engine(log, engine, workspace)) is not None:
             runs_on = spread
             table, staged = _by_workers(log, chosen, spread, workspace)
         elif (found := _in_files(log, chosen, engine, workspace, progress)) is not None:
             table, staged, runs_on = found
         else:
-            table, staged, runs_on = _lazy(log, chosen, workspace)
+            table, staged, runs_on = _lazy_table(log, chosen, workspace)
         if share := chosen.sample_users:
-            table = _sampled(table, runs_on, share)
+            table = _sample_users(table, runs_on, share)
             staged = _of_sample(staged, table, runs_on, share)
         if chosen.segment:
             segments.cutter()  # refused here if it is not installed
@@ -279,7 +279,7 @@ def as_log(log: SearchLog | Any, **options: Any) -> SearchLog:
     return log if isinstance(log, SearchLog) else read(log, **options)
 
 
-def _sampled(table: ir.Table, engine: Engine, share: float) -> ir.Table:
+def _sample_users(table: ir.Table, engine: Engine, share: float) -> ir.Table:
     """The rows of some users: who they are depends on each user's own name alone, and on no engine."""
     below = min(int(share * 16**8), 16**8 - 1)
     return table.filter(engine.sha256(table["user"]).substr(0, 8).lower() <= f"{below:08x}")
@@ -306,7 +306,7 @@ def _of_sample(staged: Staged | None, table: ir.Table, engine: Engine, share: fl
     )
 
 
-def _engine(given: str | Engine, workspace: Path, reads: Sequence[Path] = ()) -> Engine:
+def _choose_engine(given: str | Engine, workspace: Path, reads: Sequence[Path] = ()) -> Engine:
     """Return the given engine, or a new engine of that name, which can open only these files."""
     return given if isinstance(given, Engine) else engines.connect(given, spill=workspace, reads=reads)
 
@@ -315,11 +315,11 @@ def _is_files(log: Any) -> bool:
     return isinstance(log, str | Path) or (isinstance(log, Sequence) and not is_rows(log))
 
 
-def _cluster(log: Any, engine: str | Engine, workspace: Path) -> engines.Spark | None:
+def _cluster_engine(log: Any, engine: str | Engine, workspace: Path) -> engines.Spark | None:
     """The engine, if it has workers elsewhere and the log is files, which they read."""
     if not _is_files(log) or not (isinstance(engine, engines.Spark) or str(engine).startswith("spark://")):
         return None
-    found = _engine(engine, workspace)
+    found = _choose_engine(engine, workspace)
     return found if isinstance(found, engines.Spark) and found.spread else None
 
 
@@ -347,15 +347,15 @@ def _in_files(
     """The rows of files, and of tables of this process, on an engine; None for what stays in its own."""
     if _is_spark_table(log):
         return None
-    staged = _staged(log, options, workspace, progress)
+    staged = _stage_log(log, options, workspace, progress)
     if staged is None:
         return None
-    runs_on = _engine(engine, workspace, staged.files)
+    runs_on = _choose_engine(engine, workspace, staged.files)
     source = runs_on.read_parquet(staged.files, list(staged.names.values()))
     return select_standard_columns(source, staged.names, runs_on), staged, runs_on
 
 
-def _staged(log: Any, options: ReadOptions, workspace: Path, progress: Progress | None) -> Staged | None:
+def _stage_log(log: Any, options: ReadOptions, workspace: Path, progress: Progress | None) -> Staged | None:
     """Files, and tables of this process, as Parquet; None for what is neither."""
     if _is_files(log):
         return stage(log, options, workspace, progress)
@@ -371,7 +371,7 @@ def _is_spark_table(given: Any) -> bool:
     return hasattr(given, "sparkSession")
 
 
-def _lazy(given: Any, options: ReadOptions, workspace: Path) -> tuple[ir.Table, Staged, Engine]:
+def _lazy_table(given: Any, options: ReadOptions, workspace: Path) -> tuple[ir.Table, Staged, Engine]:
     """Return a table of Spark with the standard columns; it is copied if its types do not say how to read it."""
     if not _is_spark_table(given):
         raise UsageError(

@@ -216,11 +216,11 @@ def require_rows(staged: Staged, max_rejected: float, source: Source) -> None:
     why = f"more than {max_rejected:.4g} of all" if staged.rows else "so none is left"
     raise InputError(
         f"{staged.rejected:,} of {total:,} rows were rejected, {why} ({reasons}{first})",
-        _hint(staged, reason) + (f", or raise {argument('max_rejected')}" if staged.rows else ""),
+        _reject_hint(staged, reason) + (f", or raise {argument('max_rejected')}" if staged.rows else ""),
     )
 
 
-def _hint(staged: Staged, reason: str) -> str:
+def _reject_hint(staged: Staged, reason: str) -> str:
     known = staged.format in FORMATS and FORMATS[staged.format].columns
     by_columns = _HINTS_FOR_KNOWN_COLUMNS if known else {}
     return staged.hints.get(reason) or by_columns.get(reason) or _HINTS.get(reason, "check that line")

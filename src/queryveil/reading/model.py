@@ -277,7 +277,7 @@ class Head:
 
         A line with a NUL byte is a bad row, which decides nothing.
         """
-        return [text for text in self._texts() if "\0" not in text]
+        return [text for text in self._decoded_lines() if "\0" not in text]
 
     @property
     def first_lines(self) -> list[str]:
@@ -287,10 +287,10 @@ class Head:
     @functools.cached_property
     def binary(self) -> bool:
         """Whether this is no text at all: most of its lines have a NUL byte."""
-        texts = self._texts()
+        texts = self._decoded_lines()
         return 2 * sum("\0" in text for text in texts) > len(texts)
 
-    def _texts(self) -> list[str]:
+    def _decoded_lines(self) -> list[str]:
         rows = self.data.split(b"\n")
         if not self.whole and len(rows) > 1:
             rows.pop()

@@ -30,7 +30,7 @@ def foreign(table: ir.Table, engine: Engine, workspace: Path | None, cut: Any) -
     texts = table.filter(raw.notnull() & ~engine.is_ascii(raw)).select(raw=raw).distinct()
     if isinstance(engine, engines.Spark) and engine.spread:
         return engine.mapped(
-            texts, functools.partial(_mapped, cut=cut), "raw string, normal string, words string"
+            texts, functools.partial(_map_batches, cut=cut), "raw string, normal string, words string"
         )
     mapping = _write_foreign(engine, texts, workspace / f"{temporary_name()}.parquet", cut)
     return None if mapping is None else engine.read_parquet([mapping])
@@ -68,7 +68,7 @@ def _write_foreign(engine: Engine, texts: ir.Table, file: Path, cut: Any) -> Pat
     `cut` finds the words of scripts without blanks; None leaves such texts whole.
     """
     writer = None
-    for mapped in _mapped(engine.batches(texts), cut):
+    for mapped in _map_batches(engine.batches(texts), cut):
         writer = writer or pq.ParquetWriter(file, _FOREIGN)
         writer.write_batch(mapped)
     if writer is None:
@@ -77,7 +77,7 @@ def _write_foreign(engine: Engine, texts: ir.Table, file: Path, cut: Any) -> Pat
     return file
 
 
-def _mapped(batches: Iterator[pa.RecordBatch], cut: Any) -> Iterator[pa.RecordBatch]:
+def _map_batches(batches: Iterator[pa.RecordBatch], cut: Any) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         raw = batch.column("raw").to_pylist()
         if not raw:

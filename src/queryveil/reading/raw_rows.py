@@ -65,7 +65,7 @@ def batches(files: Sequence[File]) -> Iterator[pa.RecordBatch]:
                 file.path, read_dictionary=[file.names["user"]], pre_buffer=False, buffer_size=_BUFFER
             ) as source:
                 for batch in source.iter_batches(_BATCH_ROWS, columns=list(file.names.values())):
-                    read = {column: _filled(batch.column(name)) for column, name in file.names.items()}
+                    read = {column: _fill_nulls(batch.column(name)) for column, name in file.names.items()}
                     yield pa.record_batch(read)
         except (OSError, pa.ArrowException) as error:
             if memory.is_limit_exceeded(error):
@@ -92,14 +92,14 @@ class Fingerprint:
         waiting: deque[Future[None]] = deque()
         with ThreadPoolExecutor(1) as thread:
             for batch in rows:
-                waiting.append(thread.submit(self._add, batch))
+                waiting.append(thread.submit(self._add_batch, batch))
                 yield batch
                 while len(waiting) > _AHEAD:
                     waiting.popleft().result()
             while waiting:
                 waiting.popleft().result()
 
-    def _add(self, batch: pa.RecordBatch) -> None:
+    def _add_batch(self, batch: pa.RecordBatch) -> None:
         users, queries = batch.columns
         if not pa.types.is_dictionary(users.type):
             which = np.arange(len(users), dtype=np.int32)
@@ -119,5 +119,5 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _filled(column: pa.Array) -> pa.Array:
+def _fill_nulls(column: pa.Array) -> pa.Array:
     return pc.fill_null(column, "") if column.null_count else column

@@ -83,7 +83,7 @@ def _expand_one(one: str | Path) -> list[Path]:
             _require_regular(path)
             return [path]
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable_error(path, error) from None
     if not glob.has_magic(str(path)):
         raise InputError(f"there is no file or folder {str(path)!r}", "check the path")
     files = []
@@ -99,7 +99,7 @@ def _expand_one(one: str | Path) -> list[Path]:
 def _files_below(folder: Path) -> list[Path]:
     def refuse(error: OSError) -> None:
         # os.walk would otherwise leave the folder out without a word.
-        raise _unreadable(Path(error.filename or folder), error)
+        raise _unreadable_error(Path(error.filename or folder), error)
 
     files: list[Path] = []
     for here, folders, names in os.walk(folder, onerror=refuse):
@@ -128,7 +128,7 @@ def _require_regular(path: Path) -> None:
         raise InputError(f"{str(path)!r} is not a regular file", "write it to a file first")
 
 
-def _unreadable(path: Path, error: OSError) -> InputError:
+def _unreadable_error(path: Path, error: OSError) -> InputError:
     if isinstance(error, PermissionError):
         return InputError(f"no permission to read {str(path)!r}", "ask its owner, or copy it")
     few = error.errno in (errno.EMFILE, errno.ENFILE)
@@ -147,7 +147,7 @@ def pinned_now(path: Path, label: str) -> Pin:
     try:
         return pin(path, label)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable_error(path, error) from None
 
 
 def standard_input(into: Path) -> Path:
@@ -169,10 +169,10 @@ def standard_input(into: Path) -> Path:
 def opened_archives(paths: Sequence[Path]) -> list[tuple[Path, str | None, str]]:
     """The files, with those inside zip archives in the place of these: path, name inside and label of each."""
     named = zip(paths, labels(paths), strict=True)
-    return [one for path, label in named for one in _members(path, label)]
+    return [one for path, label in named for one in _archive_members(path, label)]
 
 
-def _members(path: Path, label: str) -> list[tuple[Path, str | None, str]]:
+def _archive_members(path: Path, label: str) -> list[tuple[Path, str | None, str]]:
     try:
         with path.open("rb") as raw:
             if raw.read(len(_ZIP)) != _ZIP:
@@ -182,9 +182,9 @@ def _members(path: Path, label: str) -> list[tuple[Path, str | None, str]]:
         if "" in names:
             raise zipfile.BadZipFile
     except _BAD_ARCHIVE:
-        raise _damaged(label, "zip") from None
+        raise _damaged_error(label, "zip") from None
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable_error(path, error) from None
     if any(name.startswith("xl/workbook") for name in names) or {"content.xml", "mimetype"} <= set(names):
         return [(path, None, label)]
     if "[Content_Types].xml" in names:
@@ -237,13 +237,13 @@ def as_source_file(head: Head, label: str, *, text: bool = True) -> SourceFile:
         label,
         head.compression,
         first if len(first) <= _LONGEST_KEPT_FIRST_LINE else "",
-        _size(head),
+        _declared_size(head),
         head.member,
         head.encoding,
     )
 
 
-def _size(head: Head) -> int:
+def _declared_size(head: Head) -> int:
     if head.member is None:
         return head.path.stat().st_size
     with zipfile.ZipFile(head.path) as archive:
@@ -259,26 +259,26 @@ def blocks(file: SourceFile, size: int) -> Iterator[tuple[bytes, int]]:
 def _raw_blocks(file: SourceFile, size: int) -> Iterator[tuple[bytes, int]]:
     """The decompressed content as it stands but for a byte order mark of UTF-8."""
     try:
-        with _opened(file) as (stream, consumed):
+        with _open_stream(file) as (stream, consumed):
             first = True
             while block := stream.read(max(size, len(_BOM)) if first else size):
                 yield (block.removeprefix(_BOM) if first else block), consumed()
                 first = False
     except PermissionError as error:
-        raise _unreadable(file.path, error) from None
+        raise _unreadable_error(file.path, error) from None
     except (lzma.LZMAError, zlib.error, EOFError, *_BAD_ARCHIVE):
-        raise _damaged(file.label, str(file.compression)) from None
+        raise _damaged_error(file.label, str(file.compression)) from None
     except RuntimeError:
         # What zipfile says of a password; nothing else here raises it.
         raise InputError(f"{file.label!r} is encrypted", "unpack the archive first") from None
     except OSError as error:
         if file.compression and error.errno is None:
-            raise _damaged(file.label, file.compression) from None
-        raise _unreadable(file.path, error) from None
+            raise _damaged_error(file.label, file.compression) from None
+        raise _unreadable_error(file.path, error) from None
 
 
 @contextlib.contextmanager
-def _opened(file: SourceFile) -> Iterator[tuple[Any, Callable[[], int]]]:
+def _open_stream(file: SourceFile) -> Iterator[tuple[Any, Callable[[], int]]]:
     """The decompressed stream, and what tells how many bytes of the file were consumed."""
     with contextlib.ExitStack() as stack:
         if file.member is not None:
@@ -298,7 +298,7 @@ def _opened(file: SourceFile) -> Iterator[tuple[Any, Callable[[], int]]]:
             yield raw, raw.tell
 
 
-def _damaged(label: str, compression: str) -> InputError:
+def _damaged_error(label: str, compression: str) -> InputError:
     return InputError(
         f"{label!r} is damaged or cut short: its {compression} data cannot be decompressed",
         "copy it again from where it came",

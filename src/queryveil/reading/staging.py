@@ -91,11 +91,11 @@ def stage_text(
             else read_lines(source, extraction.header, progress)
         )
         tables = map(extraction.transform, chunks(batches))
-        add = functools.partial(_hold, connection) if extraction.combine else writer.write_rows
+        add = functools.partial(_insert_rows, connection) if extraction.combine else writer.write_rows
         for validated in validate_chunks(connection, extraction.sql, tables):
             writer.add(validated, add)
         if extraction.combine:
-            for rows in _combine(connection, extraction.combine):
+            for rows in _combine_rows(connection, extraction.combine):
                 writer.add(rows)
         staged = writer.finish()
     suggested = suggest_time_formats(extraction.times) if "bad time" in staged.reasons else ""
@@ -136,7 +136,7 @@ def validate_chunks(
             yield waiting.popleft().result()
 
 
-def _hold(connection: Any, rows: pa.Table) -> None:
+def _insert_rows(connection: Any, rows: pa.Table) -> None:
     """Add rows to the table `parsed`, in their order."""
     connection.register("rows", rows)
     connection.execute("CREATE TABLE IF NOT EXISTS parsed AS SELECT * FROM rows LIMIT 0")
@@ -144,7 +144,7 @@ def _hold(connection: Any, rows: pa.Table) -> None:
     connection.unregister("rows")
 
 
-def _combine(connection: Any, statements: Sequence[str]) -> Iterator[pa.Table]:
+def _combine_rows(connection: Any, statements: Sequence[str]) -> Iterator[pa.Table]:
     """Run the statements over the table `parsed`, and yield the rows that the last one returns."""
     (tables,) = connection.execute(
         "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'parsed'"
@@ -168,7 +168,7 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "custom_extension_repository": "/nowhere",
-        "memory_limit": _memory(),
+        "memory_limit": _memory_setting(),
         "temp_directory": str(into / "spill"),
     }
     try:
@@ -201,7 +201,7 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
         ) from None
 
 
-def _memory() -> str:
+def _memory_setting() -> str:
     """What DuckDB may take; less where this process may have little."""
     return (
         MEMORY_LIMIT
@@ -219,13 +219,13 @@ def chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         rows += batch.num_rows
         size += batch.nbytes
         if rows >= CHUNK_ROWS or size >= CHUNK_BYTES:
-            yield _together(held)
+            yield _concatenate(held)
             held, rows, size = [], 0, 0
     if held:
-        yield _together(held)
+        yield _concatenate(held)
 
 
-def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+def _concatenate(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     # Arrow would copy what is in one piece already.
     table = pa.Table.from_batches(batches)
     return table if len(batches) == 1 else table.combine_chunks()
@@ -306,17 +306,17 @@ class StagedWriter:
         """Close the files, and return the accepted rows in the standard types."""
         self._rows_writer = self._rows_writer or self._open(self.rows_file, self._schema)
         names = {name: name for name in self._schema.names}
-        return self._staged((self.rows_file,), names, direct=False)
+        return self._make_staged((self.rows_file,), names, direct=False)
 
     def finish_in_place(self, names: Mapping[str, str]) -> Staged:
         """Return the source itself, if no row of it was rejected."""
-        return self._staged(tuple(file.path for file in self._source.files), names, direct=True)
+        return self._make_staged(tuple(file.path for file in self._source.files), names, direct=True)
 
     def finish_copy(self, names: Mapping[str, str]) -> Staged:
         """Return the accepted rows that the caller wrote to `rows_file`, with values and types of the source."""
-        return self._staged((self.rows_file,), {name: name for name in names}, direct=True)
+        return self._make_staged((self.rows_file,), {name: name for name in names}, direct=True)
 
-    def _staged(self, files: tuple[Path, ...], names: Mapping[str, str], direct: bool) -> Staged:
+    def _make_staged(self, files: tuple[Path, ...], names: Mapping[str, str], direct: bool) -> Staged:
         self.__exit__()
         return Staged(
             files=files,

@@ -52,8 +52,8 @@ def stage_given_table(given: Any, options: ReadOptions, into: Path) -> Staged | 
     """Stage a table as Parquet under `into`; return None for a value that is not a known kind of table."""
     if is_rows(given):
         return _require_valid(*_stage_rows(given, options, into), options)
-    with _STREAM if _home(given) in _CONNECTED else nullcontext():
-        opened = _open(given)
+    with _STREAM if _type_package(given) in _CONNECTED else nullcontext():
+        opened = _open_table(given)
         if opened is None:
             return None
         return _require_valid(*_stage_columns(opened, options, into), options)
@@ -81,9 +81,9 @@ def check_options(options: ReadOptions, format: str = "parquet") -> None:
 # -- tables with columns -----------------------------------------------------------------------------------------
 
 
-def _open(given: Any) -> OpenedTable | None:
+def _open_table(given: Any) -> OpenedTable | None:
     """Return the table behind a value; None if its kind is unknown."""
-    home = _home(given)
+    home = _type_package(given)
     known = {"ibis": _of_ibis, "_duckdb": _of_relation, "pandas": _of_pandas}
     if home in known and hasattr(given, "columns"):
         return known[home](given)
@@ -103,7 +103,7 @@ def _open(given: Any) -> OpenedTable | None:
     return None
 
 
-def _home(given: Any) -> str:
+def _type_package(given: Any) -> str:
     """Return the package that a value's type comes from."""
     return type(given).__module__.partition(".")[0]
 
@@ -211,23 +211,23 @@ def _stage_columns(opened: OpenedTable, options: ReadOptions, into: Path) -> tup
     ignored = tuple(name for name in schema.names if name not in wanted)
     file = into / "given.parquet"
     source = Source((SourceFile(file, LABEL, None, ""),), Head(file, b"", None, whole=True), ())
-    _write(file, names, schema, batches(wanted))
-    staged = stage_source(source, FORMATS["parquet"], replace(options, columns=_only(names)), into)
+    _write_rows(file, names, schema, batches(wanted))
+    staged = stage_source(source, FORMATS["parquet"], replace(options, columns=_exact_columns(names)), into)
     return replace(staged, ignored=ignored), source
 
 
-def _write(file: Path, names: Mapping[str, str], schema: Any, batches: Iterator[pa.RecordBatch]) -> None:
+def _write_rows(file: Path, names: Mapping[str, str], schema: Any, batches: Iterator[pa.RecordBatch]) -> None:
     writer: Any = None
     try:
         with _hide_errors():
             for batch in batches:
                 if writer is None:
-                    writer = pq.ParquetWriter(file, _writable(batch.schema, names))
+                    writer = pq.ParquetWriter(file, _writable_schema(batch.schema, names))
                 writer.write_table(pa.Table.from_batches([batch]).cast(writer.schema))
             if writer is None:
                 types = schema if isinstance(schema, pa.Schema) else schema.to_pyarrow()
                 wanted = pa.schema([types.field(name) for name in dict.fromkeys(names.values())])
-                writer = pq.ParquetWriter(file, _writable(wanted, names))
+                writer = pq.ParquetWriter(file, _writable_schema(wanted, names))
     except OSError as error:
         raise not_writable(file.parent, error) from None
     finally:
@@ -235,7 +235,7 @@ def _write(file: Path, names: Mapping[str, str], schema: Any, batches: Iterator[
             writer.close()
 
 
-def _writable(schema: Any, names: Mapping[str, str]) -> Any:
+def _writable_schema(schema: Any, names: Mapping[str, str]) -> Any:
     """Return the schema in types that Parquet has; a column of nulls becomes text."""
     fields = []
     for name, type_ in zip(schema.names, schema.types, strict=True):
@@ -283,34 +283,34 @@ def _stage_rows(
         raise not_writable(into, error) from None
     head = read_head(file)
     source = Source((as_source_file(head, LABEL),), head, ())
-    staged = stage_source(source, FORMATS["jsonl"], replace(options, columns=_only(names)), into)
+    staged = stage_source(source, FORMATS["jsonl"], replace(options, columns=_exact_columns(names)), into)
     ignored = tuple(key for key in known if key not in names.values())
     return replace(staged, mapping={name: str(at) for name, at in names.items()}, ignored=ignored), source
 
 
-def _only(names: Mapping[str, str | int]) -> dict[str, str | int]:
+def _exact_columns(names: Mapping[str, str | int]) -> dict[str, str | int]:
     """Return options for these columns and no others, whatever names the source has."""
     return {name: "" for name in COLUMNS if name not in ("user", "query")} | dict(names)
 
 
 def _as_json(row: Mapping[Any, Any]) -> str:
-    return json.dumps({str(key): _plain(value) for key, value in row.items()}, default=_other)
+    return json.dumps({str(key): _to_plain(value) for key, value in row.items()}, default=_to_json_value)
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None  # how data frames write a missing value
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _to_plain(one) for key, one in value.items()}
     return value
 
 
-def _other(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """Return a value that JSON has: times as ISO, numbers of NumPy as numbers; others get a wrong type in their row."""
     if isinstance(value, (dt.datetime, dt.date)):
         return str(value) if value == value else None  # noqa: PLR0124 (no time of pandas is unlike itself)
     if hasattr(value, "item"):
-        return _plain(value.item())
+        return _to_plain(value.item())
     if type(value).__name__ in {"UUID", "Decimal"}:
         return str(value)
     return None if type(value).__name__ == "NAType" else {}

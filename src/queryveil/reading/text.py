@@ -63,7 +63,7 @@ def normalise(text: str) -> str:
     # Each step can undo another (case folding leaves NFKC, a dropped control character lets an accent
     # combine), so repeat until nothing moves: the result is its own normal form.
     while True:
-        folded = _nfkc(_nfkc(text.translate(_CLEAN)).casefold())
+        folded = _normalize_unicode(_normalize_unicode(text.translate(_CLEAN)).casefold())
         result = _strip_quotation_marks(" ".join(part for part in folded.split(" ") if part))
         if result == text:
             return result
@@ -102,7 +102,7 @@ def fold_byte(byte: int) -> int:
     return ord(normal)
 
 
-def _nfkc(text: str) -> str:
+def _normalize_unicode(text: str) -> str:
     """Unicode's NFKC. Python sorts the accents of one letter in the square of their number: many are sorted before."""
     if len(text) > _LONG and not text.isascii():
         apart = "".join(map(_taken_apart, text))

@@ -45,11 +45,11 @@ class Hasher:
         """The keys for texts of such lengths; hashes that are known stay as they are when there are more."""
         needed = longest_of(offsets) // BYTES_PER_KEY + FIRST_KEY + 1
         if needed > len(self._keys):
-            self._keys = _keys(self._salt, max(_FIRST_KEYS, 2 * needed))
+            self._keys = _draw_keys(self._salt, max(_FIRST_KEYS, 2 * needed))
         return self._keys
 
 
-def _keys(salt: bytes, number: int) -> Words:
+def _draw_keys(salt: bytes, number: int) -> Words:
     # The beginning of a longer digest is the shorter one.
     return np.frombuffer(hashlib.shake_256(salt).digest(8 * number), "<u8").astype(np.uint64)
 

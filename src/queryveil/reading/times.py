@@ -152,14 +152,14 @@ def suggest_time_formats(values: Iterable[str]) -> str:
         for time_format in (
             (base, f"{base} %z", f"{base}%z") if "%z" not in base and "%H" in base else (base,)
         ):
-            if not any(_fits(value, time_format) for value in present[:2]):
+            if not any(_fits_format(value, time_format) for value in present[:2]):
                 continue
-            if sum(_fits(value, time_format) for value in present) >= _FITTING * len(present):
+            if sum(_fits_format(value, time_format) for value in present) >= _FITTING * len(present):
                 fitting.append(f"{argument('time_format', str(time_format))}")
     return " or ".join(fitting[:_MOST_SUGGESTED])
 
 
-def _fits(value: str, time_format: str) -> bool:
+def _fits_format(value: str, time_format: str) -> bool:
     try:
         time = dt.datetime.strptime(value, time_format)
     except ValueError:

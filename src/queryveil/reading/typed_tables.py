@@ -91,7 +91,7 @@ def stage_table(
     if format.open_table is not None:
         source, columns, ignored, rows_above = _copy_tables(source, format, format.open_table, options, into)
         options = replace(options, columns=columns)
-    names, kinds = _schema(source, options)
+    names, kinds = _read_schema(source, options)
     texts = [name for name, kind in kinds.items() if kind == "text"]
     with connect(into, options) as connection, StagedWriter(into, list(names), source, format) as writer:
         try:
@@ -99,16 +99,16 @@ def stage_table(
             rows = sum(_count_rows(connection, file, chosen) for file in source.files)
             # By the schema alone: rows do not decide how other rows are read.
             direct = all(kinds[name] in _DIRECT[name] for name in names)
-            long = _measure(connection, _relation(source, names, rows_above), texts, rows, source)
-            relation = _relation(source, names, rows_above, texts if long else ())
+            long = _has_long_texts(connection, _relation_sql(source, names, rows_above), texts, rows, source)
+            relation = _relation_sql(source, names, rows_above, texts if long else ())
             if direct:
                 staged = _stage_in_place(connection, relation, names, writer, long)
             else:
-                staged = _convert(connection, relation, kinds, options.time_format, writer)
+                staged = _convert_rows(connection, relation, kinds, options.time_format, writer)
         except duckdb.OutOfMemoryException:
             raise  # reported by `connect`, which knows the limit
         except duckdb.Error:
-            raise damaged(_culprit(connection, source, names)) from None
+            raise damaged(_find_damaged_file(connection, source, names)) from None
     if staged.rows + staged.rejected != rows:
         raise disagrees(source.files[0].label)
     if progress is not None:
@@ -305,7 +305,7 @@ def _count_rows(connection: Any, file: SourceFile, columns: Collection[str]) -> 
 
     DuckDB reads the footer: Arrow ends the process on some damaged parts of it.
     """
-    path = _escaped(file.path)
+    path = _escape_path(file.path)
     try:
         (rows,) = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [path]).fetchone()
         found = connection.execute(
@@ -327,7 +327,7 @@ def _count_rows(connection: Any, file: SourceFile, columns: Collection[str]) -> 
     return int(rows)
 
 
-def _schema(source: Source, options: ReadOptions) -> tuple[dict[str, str], dict[str, str]]:
+def _read_schema(source: Source, options: ReadOptions) -> tuple[dict[str, str], dict[str, str]]:
     """Return the source's name of each standard column, and its kind, the same in all files."""
     label = source.files[0].label
     names: dict[str, str] = {}
@@ -371,7 +371,7 @@ def columns_of(available: list[str], options: ReadOptions, where: str) -> dict[s
     for standard in ("user", "query"):
         if standard not in columns:
             raise InputError(
-                f"{where} has no column for the {standard}{_shown(available)}",
+                f"{where} has no column for the {standard}{_list_columns(available)}",
                 f"say which it is with {argument('columns', {str(standard): 'NAME'})}",
             )
     names = {}
@@ -385,7 +385,7 @@ def columns_of(available: list[str], options: ReadOptions, where: str) -> dict[s
         if name is None:
             require_one_each({standard: str(at)}, available, where.strip("'"))
             raise InputError(
-                f"{where} has no column {str(at)!r}{_shown(available)}",
+                f"{where} has no column {str(at)!r}{_list_columns(available)}",
                 nearest_column(standard, at, available if look_like_names(available) else usual(available))
                 or f"correct {argument('columns')}",
             )
@@ -393,7 +393,7 @@ def columns_of(available: list[str], options: ReadOptions, where: str) -> dict[s
     return names
 
 
-def _shown(available: list[str]) -> str:
+def _list_columns(available: list[str]) -> str:
     if look_like_names(available):
         return f"; it has {listed(available)}"
     return f" among its {len(available)} columns (their names are not shown: they may be a row of the log)"
@@ -414,19 +414,19 @@ def kind_of(type_: Any) -> tuple[str, str]:
     return ("date" if pa.types.is_date(type_) else "other"), str(type_)
 
 
-def _escaped(path: Path) -> str:
+def _escape_path(path: Path) -> str:
     """Return the path with escapes, so that DuckDB does not take it for a glob."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
 
 
-def _relation(
+def _relation_sql(
     source: Source, names: Mapping[str, str], rows_above: Sequence[int], cut: Sequence[str] = ()
 ) -> str:
     """Return SQL for the rows with file number, line, and problem, and the standard columns under standard names.
 
     In the columns `cut`, a text that is too long is a problem, and only its beginning is kept.
     """
-    paths = ", ".join(literal(_escaped(file.path)) for file in source.files)
+    paths = ", ".join(literal(_escape_path(file.path)) for file in source.files)
     columns = []
     for standard, name in names.items():
         whole = quote_name(name)
@@ -442,7 +442,7 @@ def _relation(
     )
 
 
-def _measure(connection: Any, relation: str, texts: Sequence[str], rows: int, source: Source) -> bool:
+def _has_long_texts(connection: Any, relation: str, texts: Sequence[str], rows: int, source: Source) -> bool:
     """Return whether a text is too long, without making any text: a dictionary may repeat one in every row.
 
     Every text is measured, so a damaged page is found here and not while counting.
@@ -465,7 +465,7 @@ def _measure(connection: Any, relation: str, texts: Sequence[str], rows: int, so
     return bool(longest > LONGEST_TEXT)
 
 
-def _text(names: Mapping[str, str]) -> str:
+def _rejected_text_sql(names: Mapping[str, str]) -> str:
     """Return SQL for the text that is kept of a rejected row."""
     return "CAST(to_json({" + ", ".join(f"'{name}': \"{name}\"" for name in names) + "}) AS VARCHAR)"
 
@@ -501,7 +501,8 @@ def _stage_in_place(
     )
     validated = f"(SELECT *, coalesce(problem, {reason}) AS reason FROM {relation})"  # noqa: S608
     bad = connection.execute(
-        f"SELECT file, line, lines, reason, {_text(names)} AS text FROM {validated} WHERE reason IS NOT NULL"  # noqa: S608
+        f"SELECT file, line, lines, reason, {_rejected_text_sql(names)} AS text FROM {validated} "  # noqa: S608
+        "WHERE reason IS NOT NULL"
     )
     for batch in bad.to_arrow_reader(CHUNK_ROWS):
         if batch.num_rows:
@@ -514,7 +515,7 @@ def _stage_in_place(
     return writer.finish_copy(names)
 
 
-def _convert(
+def _convert_rows(
     connection: Any, relation: str, kinds: Mapping[str, str], time_format: str | None, writer: StagedWriter
 ) -> Staged:
     """Copy the valid rows in the standard types, by the same rules as for text."""
@@ -526,20 +527,22 @@ def _convert(
     if kinds["user"] == "number":
         # A column of whole numbers with gaps becomes floating in a data frame; 17.0 is user 17.
         raw["user"] = f"regexp_replace({raw['user']}, '\\.0+$', '')"
-    sql = validate_sql(relation, raw, time_format=time_format, typed_time=typed_time, text=_text(kinds))
+    sql = validate_sql(
+        relation, raw, time_format=time_format, typed_time=typed_time, text=_rejected_text_sql(kinds)
+    )
     for batch in connection.execute(sql).to_arrow_reader(CHUNK_ROWS):
         writer.add(pa.Table.from_batches([batch]))
     return writer.finish()
 
 
-def _culprit(connection: Any, source: Source, names: Mapping[str, str]) -> str:
+def _find_damaged_file(connection: Any, source: Source, names: Mapping[str, str]) -> str:
     """Return the label of the file that cannot be read to its end."""
     columns = ", ".join(quote_name(name) for name in names.values())
     for file in source.files:
         try:
             connection.execute(
                 f"SELECT sum(hash({columns}) % 2) FROM read_parquet([?], hive_partitioning = false)",  # noqa: S608
-                [_escaped(file.path)],
+                [_escape_path(file.path)],
             ).fetchall()
         except duckdb.Error:
             return file.label

@@ -47,7 +47,7 @@ class About(Declared):
             text = " ".join(given.split()) if isinstance(given, str) else given
             object.__setattr__(self, name, text or None)
             if text:
-                _check(name, text)
+                _check_text(name, text)
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> About:
@@ -94,7 +94,7 @@ def refuse_claims(about: About) -> None:
                 )
 
 
-def _check(name: str, text: Any) -> None:
+def _check_text(name: str, text: Any) -> None:
     if not isinstance(text, str):
         raise UsageError(f"'{name}' of 'about' is not a text", "write it between quotes")
     most = _LONGEST.get(name, _LONGEST_OF_OTHERS)

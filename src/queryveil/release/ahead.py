@@ -21,7 +21,7 @@ def loading(mechanism: Mechanism) -> Iterator[None]:
         return
     _BEGUN.add(type(mechanism))
     enough = threading.Event()
-    thread = threading.Thread(target=_load, args=(mechanism, enough), name="queryveil-loading")
+    thread = threading.Thread(target=_load_kernels, args=(mechanism, enough), name="queryveil-loading")
     with contextlib.suppress(RuntimeError):  # no thread is to be had: all is loaded when it is called
         thread.start()
     try:
@@ -32,7 +32,7 @@ def loading(mechanism: Mechanism) -> Iterator[None]:
             thread.join()
 
 
-def _load(mechanism: Mechanism, enough: threading.Event) -> None:
+def _load_kernels(mechanism: Mechanism, enough: threading.Event) -> None:
     # Calling a kernel that could not be loaded raises the same error again.
     with contextlib.suppress(Exception):
         steps = itertools.chain(mechanism.warm_up(), templates.warm_up(open_catalog()))

@@ -136,14 +136,18 @@ def diff(first: Release, second: Release, *, false_alarm: float = FALSE_ALARM) -
             f"the false-alarm rate must be at least {_LEAST_RATE:g} and below 1; got {false_alarm}",
             f"pass {argument('false_alarm', 1e-4)}",
         )
-    together, reason = _together(first, second)
+    together, reason = _compose_guarantees(first, second)
     shared, others = [], []
     for name in dict.fromkeys((*first.tables, *second.tables)):
-        if name in first.tables and name in second.tables and _keys(first, name) == _keys(second, name):
+        if (
+            name in first.tables
+            and name in second.tables
+            and _key_columns(first, name) == _key_columns(second, name)
+        ):
             shared.append(name)
         else:
             others.append(name)
-    found = tuple(_table(first, second, name, false_alarm) for name in shared)
+    found = tuple(_compare_tables(first, second, name, false_alarm) for name in shared)
     return Difference(
         together=together, reason=reason, false_alarm=false_alarm, tables=found, others=tuple(others)
     )
@@ -152,7 +156,7 @@ def diff(first: Release, second: Release, *, false_alarm: float = FALSE_ALARM) -
 # -- together ------------------------------------------------------------------------------------------------
 
 
-def _together(first: Release, second: Release) -> tuple[Guarantee | None, str]:
+def _compose_guarantees(first: Release, second: Release) -> tuple[Guarantee | None, str]:
     """The sum, against replaced histories if the two compare different logs; by distributions where that is less.
 
     Two releases that look the same are two: of quiet days both may be empty. Only one that is given twice counts once.
@@ -162,7 +166,7 @@ def _together(first: Release, second: Release) -> tuple[Guarantee | None, str]:
         return one if one.composable else None, "" if one.composable else f"'{one.headline}' has no sum"
     try:
         if one.composable and other.composable and one.neighbours != other.neighbours:
-            one, other = (_replaced(guarantee) for guarantee in (one, other))
+            one, other = (_under_replacement(guarantee) for guarantee in (one, other))
         whole = one + other
     except CannotCompose as refusal:
         return None, refusal.message
@@ -193,7 +197,7 @@ def _one_place(first: Release, second: Release) -> bool:
     )
 
 
-def _replaced(guarantee: Guarantee) -> Guarantee:
+def _under_replacement(guarantee: Guarantee) -> Guarantee:
     try:
         return guarantee.against(REPLACE)
     except CannotCompose:
@@ -203,20 +207,20 @@ def _replaced(guarantee: Guarantee) -> Guarantee:
 # -- what changed --------------------------------------------------------------------------------------------
 
 
-def _keys(release: Release, name: str) -> list[str]:
+def _key_columns(release: Release, name: str) -> list[str]:
     return [column for column in release.tables[name].column_names if column not in _NOT_KEYS]
 
 
-def _table(first: Release, second: Release, name: str, rate: float) -> TableDifference:
-    one, other = (_counted(release, name) for release in (first, second))
+def _compare_tables(first: Release, second: Release, name: str, rate: float) -> TableDifference:
+    one, other = (_counts_by_key(release, name) for release in (first, second))
     common = one.keys() & other.keys()
-    only = [tuple(sorted(_shown(key) for key in mine.keys() - common)) for mine in (one, other)]
+    only = [tuple(sorted(_printable_key(key) for key in mine.keys() - common)) for mine in (one, other)]
     why = _not_comparable(first, second, name)
     changed: list[Change] = []
     if not why:
-        changed = [*_moved(one, other, common, rate)]
-        changed += _gone(one, other, second, name, rate, swapped=False)
-        changed += _gone(other, one, first, name, rate, swapped=True)
+        changed = [*_changed_counts(one, other, common, rate)]
+        changed += _missing_rows(one, other, second, name, rate, swapped=False)
+        changed += _missing_rows(other, one, first, name, rate, swapped=True)
     changed.sort(key=lambda each: (-abs((each.second or 0) - (each.first or 0)), each.item))
     return TableDifference(
         name=name,
@@ -234,29 +238,29 @@ class _Count:
     noise: _Spread | None
 
 
-def _counted(release: Release, name: str) -> dict[tuple[Any, ...], _Count]:
+def _counts_by_key(release: Release, name: str) -> dict[tuple[Any, ...], _Count]:
     """Rows by their keys, with the published count and its noise."""
-    table, keys = release.tables[name], _keys(release, name)
+    table, keys = release.tables[name], _key_columns(release, name)
     rows = table.num_rows
     counts = table["count"].to_pylist() if "count" in table.column_names else [0] * rows
     deviations = table["deviation"].to_pylist() if "deviation" in table.column_names else [None] * rows
     declared = _count_noise(release, name)
-    columns = [_hashable(table[key]) for key in keys]
+    columns = [_hashable_values(table[key]) for key in keys]
     return {
         key: _Count(count, ("normal", float(deviation), 0.0) if deviation is not None else declared)
         for key, count, deviation in zip(zip(*columns, strict=True), counts, deviations, strict=True)
     }
 
 
-def _hashable(column: pa.ChunkedArray) -> list[Any]:
+def _hashable_values(column: pa.ChunkedArray) -> list[Any]:
     return [tuple(one) if isinstance(one, list) else one for one in column.to_pylist()]
 
 
-def _drawn(release: Release, name: str) -> list[Draw]:
+def _table_draws(release: Release, name: str) -> list[Draw]:
     return [one for one in release.plan.draws if one.table == name]
 
 
-def _spread(draw: Draw) -> _Spread | None:
+def _noise_spread(draw: Draw) -> _Spread | None:
     if draw.distribution not in (DISCRETE_LAPLACE, SELECTION) or draw.scale is None:
         return None
     return draw.distribution, float(draw.scale), float(draw.item_delta or 0)
@@ -264,7 +268,7 @@ def _spread(draw: Draw) -> _Spread | None:
 
 def _count_noise(release: Release, name: str) -> _Spread | None:
     """The widest noise that a count of this table may have."""
-    found = [spread for spread in map(_spread, _drawn(release, name)) if spread is not None]
+    found = [spread for spread in map(_noise_spread, _table_draws(release, name)) if spread is not None]
     return max(found, key=lambda one: one[1]) if found else None
 
 
@@ -281,14 +285,15 @@ def _not_comparable(first: Release, second: Release, name: str) -> str:
     ):
         return "the noise of its counts is not declared"
     bounds = [
-        [(draw.bounded, draw.rule, draw.most) for draw in _drawn(each, name)] for each in (first, second)
+        [(draw.bounded, draw.rule, draw.most) for draw in _table_draws(each, name)]
+        for each in (first, second)
     ]
     if bounds[0] != bounds[1]:
         return "what counts of a user is bounded in different ways, so equal searches have different counts"
     return ""
 
 
-def _moved(
+def _changed_counts(
     one: dict[tuple[Any, ...], _Count],
     other: dict[tuple[Any, ...], _Count],
     common: Iterable[tuple[Any, ...]],
@@ -300,10 +305,10 @@ def _moved(
             continue
         explained = apart(here.noise, there.noise, rate)
         if abs(there.value - here.value) > explained:
-            yield Change(item=_shown(key), first=here.value, second=there.value, explained=explained)
+            yield Change(item=_printable_key(key), first=here.value, second=there.value, explained=explained)
 
 
-def _gone(
+def _missing_rows(
     there: dict[tuple[Any, ...], _Count],
     here: dict[tuple[Any, ...], _Count],
     missing: Release,
@@ -313,8 +318,8 @@ def _gone(
     swapped: bool,
 ) -> Iterable[Change]:
     """Rows of one release that the other does not have, though its threshold would let them pass by far."""
-    choosing = [one for one in _drawn(missing, name) if one.rows == LOG and one.above is not None]
-    spread = _spread(choosing[0]) if len(choosing) == 1 else None
+    choosing = [one for one in _table_draws(missing, name) if one.rows == LOG and one.above is not None]
+    spread = _noise_spread(choosing[0]) if len(choosing) == 1 else None
     if spread is None:
         return
     threshold = int(choosing[0].above or 0)
@@ -327,10 +332,10 @@ def _gone(
         explained = apart(noise, spread, rate)
         if there[key].value - threshold > explained:
             values = (None, there[key].value) if swapped else (there[key].value, None)
-            yield Change(item=_shown(key), first=values[0], second=values[1], explained=explained)
+            yield Change(item=_printable_key(key), first=values[0], second=values[1], explained=explained)
 
 
-def _shown(key: tuple[Any, ...]) -> str:
+def _printable_key(key: tuple[Any, ...]) -> str:
     return " → ".join(str(part) for part in key)
 
 
@@ -344,9 +349,11 @@ def apart(one: _Spread, other: _Spread, rate: float) -> int:
         # Each is rounded to a whole number once, which adds at most a half.
         deviation = math.hypot(one[1], other[1])
         return math.ceil(float(-special.ndtri(rate / 2)) * deviation + 1)
-    if max(_reach(one, rate), _reach(other, rate)) > _FAR:
-        return _alone(one, rate / 2) + _alone(other, rate / 2)
-    spread = np.maximum(signal.fftconvolve(_chances(one, rate), _chances(other, rate)[::-1]), 0.0)
+    if max(_noise_reach(one, rate), _noise_reach(other, rate)) > _FAR:
+        return _single_noise_bound(one, rate / 2) + _single_noise_bound(other, rate / 2)
+    spread = np.maximum(
+        signal.fftconvolve(_noise_probabilities(one, rate), _noise_probabilities(other, rate)[::-1]), 0.0
+    )
     middle = len(spread) // 2
     beyond = spread[middle:] + spread[middle::-1]
     tails = beyond[::-1].cumsum()[::-1]
@@ -354,7 +361,7 @@ def apart(one: _Spread, other: _Spread, rate: float) -> int:
     return int(within[0]) if len(within) else len(beyond) - 1
 
 
-def _reach(noise: _Spread, rate: float) -> int:
+def _noise_reach(noise: _Spread, rate: float) -> int:
     """How far from 0 a noise matters."""
     _, scale, item_delta = noise
     if item_delta:
@@ -362,18 +369,18 @@ def _reach(noise: _Spread, rate: float) -> int:
     return math.ceil(scale * (math.log(1 / rate) + 12)) + 1
 
 
-def _alone(noise: _Spread, rate: float) -> int:
+def _single_noise_bound(noise: _Spread, rate: float) -> int:
     """A number that one noise is further from 0 than with at most that probability."""
     kind, scale, item_delta = noise
     if kind == "normal":
         return math.ceil(float(-special.ndtri(rate / 2)) * scale + 0.5)
-    return _reach(noise, rate) if item_delta else math.ceil(scale * math.log(2 / rate))
+    return _noise_reach(noise, rate) if item_delta else math.ceil(scale * math.log(2 / rate))
 
 
-def _chances(noise: _Spread, rate: float) -> npt.NDArray[np.float64]:
+def _noise_probabilities(noise: _Spread, rate: float) -> npt.NDArray[np.float64]:
     """The probabilities of whole numbers around 0, as far as they matter."""
     kind, scale, item_delta = noise
-    far = _reach(noise, rate)
+    far = _noise_reach(noise, rate)
     if item_delta:
         law = selection_noise(scale, item_delta)
         weights = np.zeros(2 * far + 1)

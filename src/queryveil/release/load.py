@@ -83,111 +83,121 @@ class Malformed(ValueError):
 
 def manifest(content: Any) -> dict[str, Any]:
     """A manifest whose values have the types that they must have, with sentences of the catalog."""
-    _need(isinstance(content, dict), "the manifest is not an object")
+    _require(isinstance(content, dict), "the manifest is not an object")
     try:
         content = from_data(content)
     except ValueError:
         raise Malformed("it has a sentence that is unknown to this version") from None
     for name in ("parameters", "calibration", "guarantee", "tables", "software", "files"):
-        _need(isinstance(content.get(name), dict), f"'{name}' of the manifest is not an object")
-    _need(_documents(content.get("documents")), "'documents' of the manifest is not a version and a language")
-    for name in ("method", "created"):
-        _need(_text(content.get(name)), f"'{name}' of the manifest is not a text")
-    for name in ("what", "how", "taxonomy"):
-        _need(_text(content.setdefault(name, "")), f"'{name}' of the manifest is not a text")
-    _need(content.get("format_version") == folder.FORMAT_VERSION, "its format is unknown to this version")
-    _need(
-        _statements(content.get("assessment", [])), "'assessment' of the manifest is not a list of statements"
+        _require(isinstance(content.get(name), dict), f"'{name}' of the manifest is not an object")
+    _require(
+        _are_documents(content.get("documents")),
+        "'documents' of the manifest is not a version and a language",
     )
-    _need(isinstance(content.get("draws"), list), "'draws' of the manifest is not a list")
+    for name in ("method", "created"):
+        _require(_is_text(content.get(name)), f"'{name}' of the manifest is not a text")
+    for name in ("what", "how", "taxonomy"):
+        _require(_is_text(content.setdefault(name, "")), f"'{name}' of the manifest is not a text")
+    _require(content.get("format_version") == folder.FORMAT_VERSION, "its format is unknown to this version")
+    _require(
+        _are_statements(content.get("assessment", [])),
+        "'assessment' of the manifest is not a list of statements",
+    )
+    _require(isinstance(content.get("draws"), list), "'draws' of the manifest is not a list")
     for draw in content["draws"]:
-        _draw(draw)
-    _plugins(content.get("plugins", []))
-    _need(bool(content["tables"]), "it has no table")
+        _check_draw(draw)
+    _check_plugins(content.get("plugins", []))
+    _require(bool(content["tables"]), "it has no table")
     for name, declared in content["tables"].items():
-        _declared(name, declared)
-    _need(all(_text(content["software"].get(one)) for one in ("name", "version")), "'software' is incomplete")
+        _check_declaration(name, declared)
+    _require(
+        all(_is_text(content["software"].get(one)) for one in ("name", "version")), "'software' is incomplete"
+    )
     try:
         datetime.date.fromisoformat(content["created"])
     except ValueError:
         raise Malformed("'created' of the manifest is not a day") from None
-    _guarantee(content["guarantee"], 0)
-    _parameters(content["method"], content["parameters"])
-    _figures(content["calibration"], 0)
+    _check_guarantee(content["guarantee"], 0)
+    _check_parameters(content["method"], content["parameters"])
+    _check_figures(content["calibration"], 0)
     for kind in _KINDS:
-        _need(
+        _require(
             isinstance(content["calibration"].get(kind, {}), dict),
             f"the calibration of {kind} is not an object",
         )
-    _files(content["files"])
-    _about(content.get("about", {}))
+    _check_files(content["files"])
+    _check_about(content.get("about", {}))
     gone = content.get("withheld", {})
     good = isinstance(gone, dict) and all(type(one) is int and one > 0 for one in gone.values())
-    _need(good and set(gone) <= set(content["tables"]), "'withheld' of the manifest is not a number of rows")
+    _require(
+        good and set(gone) <= set(content["tables"]), "'withheld' of the manifest is not a number of rows"
+    )
     return content  # type: ignore[no-any-return]
 
 
-def _plugins(given: Any) -> None:
-    _need(isinstance(given, list), "'plugins' of the manifest is not a list")
+def _check_plugins(given: Any) -> None:
+    _require(isinstance(given, list), "'plugins' of the manifest is not a list")
     for one in given:
         known = isinstance(one, dict) and set(one) == _PLUGIN
-        _need(known and _texts(list(one.values())), "a plugin of the manifest is not what it must be")
+        _require(known and _are_texts(list(one.values())), "a plugin of the manifest is not what it must be")
 
 
-def _documents(given: Any) -> bool:
-    return isinstance(given, dict) and type(given.get("version")) is int and _text(given.get("language"))
+def _are_documents(given: Any) -> bool:
+    return isinstance(given, dict) and type(given.get("version")) is int and _is_text(given.get("language"))
 
 
-def _parameters(method: str, given: Mapping[str, Any]) -> None:
-    _figures(given, 0)
+def _check_parameters(method: str, given: Mapping[str, Any]) -> None:
+    _check_figures(given, 0)
     if method not in MECHANISMS.built_in:
         return
     for one in parameters(MECHANISMS.built_in[method]):
         there = one.name in given
-        _need(there or not one.required, f"parameter '{one.name}' is missing")
-        _need(not there or fits(one, given[one.name]), f"parameter '{one.name}' is not what it must be")
+        _require(there or not one.required, f"parameter '{one.name}' is missing")
+        _require(not there or fits(one, given[one.name]), f"parameter '{one.name}' is not what it must be")
 
 
-def _figures(given: Any, depth: int) -> None:
+def _check_figures(given: Any, depth: int) -> None:
     """Numbers, texts, and objects and lists of them."""
     if isinstance(given, dict | list) and depth <= _DEEPEST:
         for inner in given.values() if isinstance(given, dict) else given:
-            _figures(inner, depth + 1)
+            _check_figures(inner, depth + 1)
         return
-    _need(_plain(given), "a figure of the manifest is not a number")
+    _require(_is_plain_value(given), "a figure of the manifest is not a number")
 
 
-def _guarantee(given: Any, depth: int) -> None:
-    _need(isinstance(given, dict) and depth <= _DEEPEST, "the guarantee is not an object")
-    _need(_text(given.get("kind")) and given["kind"] in KINDS, "the kind of the guarantee is unknown")
+def _check_guarantee(given: Any, depth: int) -> None:
+    _require(isinstance(given, dict) and depth <= _DEEPEST, "the guarantee is not an object")
+    _require(_is_text(given.get("kind")) and given["kind"] in KINDS, "the kind of the guarantee is unknown")
     for name in ("epsilon", "delta", "mu", "p"):
         value = given.get(name)
-        _need(value is None or (_number(value) and value >= 0), f"'{name}' of the guarantee is not a number")
+        _require(
+            value is None or (_is_number(value) and value >= 0), f"'{name}' of the guarantee is not a number"
+        )
     k = given.get("k")
-    _need(
+    _require(
         k is None or (type(k) is int and 2 <= k <= _LARGEST), "'k' of the guarantee is not a number of users"
     )
-    _need(
-        _text(given.get("shared", "")) and _text(given.get("unit", "")),
+    _require(
+        _is_text(given.get("shared", "")) and _is_text(given.get("unit", "")),
         "a word of the guarantee is not a text",
     )
-    _need(given.get("neighbours") is None or _text(given["neighbours"]), "'neighbours' is not a text")
+    _require(given.get("neighbours") is None or _is_text(given["neighbours"]), "'neighbours' is not a text")
     for name in ("assumptions", "caveats"):
-        _need(_statements(given.get(name, [])), f"'{name}' of the guarantee are not statements")
+        _require(_are_statements(given.get(name, [])), f"'{name}' of the guarantee are not statements")
     if given.get("implies") is not None:
-        _guarantee(given["implies"], depth + 1)
-    _need(isinstance(given.get("parts", []), list), "the parts of the guarantee are not a list")
+        _check_guarantee(given["implies"], depth + 1)
+    _require(isinstance(given.get("parts", []), list), "the parts of the guarantee are not a list")
     for part in given.get("parts", []):
-        _guarantee(part, depth + 1)
+        _check_guarantee(part, depth + 1)
 
 
-def _files(given: Mapping[str, Any]) -> None:
+def _check_files(given: Mapping[str, Any]) -> None:
     for entry in given.values():
-        good = isinstance(entry, dict) and _text(entry.get("sha256")) and type(entry.get("bytes")) is int
-        _need(good, "a file of the manifest has no digest")
+        good = isinstance(entry, dict) and _is_text(entry.get("sha256")) and type(entry.get("bytes")) is int
+        _require(good, "a file of the manifest has no digest")
 
 
-def _about(given: Any) -> None:
+def _check_about(given: Any) -> None:
     try:
         About.from_dict(given)
     except (QueryveilError, TypeError, AttributeError):
@@ -211,11 +221,11 @@ def plan(content: Mapping[str, Any]) -> Plan:
     )
 
 
-def _statements(given: Any) -> bool:
-    return isinstance(given, list) and all(map(_statement, given))
+def _are_statements(given: Any) -> bool:
+    return isinstance(given, list) and all(map(_is_statement, given))
 
 
-def _statement(given: Any) -> bool:
+def _is_statement(given: Any) -> bool:
     if not isinstance(given, dict) or not {"code", "sentence"} <= set(given) <= {
         "code",
         "sentence",
@@ -223,53 +233,57 @@ def _statement(given: Any) -> bool:
     }:
         return False
     fields = given.get("fields", {})
-    plain = isinstance(fields, dict) and all(map(_plain, fields.values()))
+    plain = isinstance(fields, dict) and all(map(_is_plain_value, fields.values()))
     verdict = fields.get("verdict", NO) if plain else None
     answered = isinstance(given["code"], str) and (given["code"] not in QUESTIONS or "verdict" in fields)
-    return plain and answered and _text(given["code"]) and _text(given["sentence"]) and verdict in VERDICTS
+    return (
+        plain and answered and _is_text(given["code"]) and _is_text(given["sentence"]) and verdict in VERDICTS
+    )
 
 
-def _plain(value: Any) -> bool:
-    return isinstance(value, bool) or _text(value) or _number(value)
+def _is_plain_value(value: Any) -> bool:
+    return isinstance(value, bool) or _is_text(value) or _is_number(value)
 
 
-def _draw(given: Any) -> None:
-    _need(isinstance(given, dict), "a draw of the manifest is not an object")
+def _check_draw(given: Any) -> None:
+    _require(isinstance(given, dict), "a draw of the manifest is not an object")
     for name, known in _DRAWN.items():
         value = given.get(name)
-        good = _text(value) if known is str else _number(value)
-        _need(
+        good = _is_text(value) if known is str else _is_number(value)
+        _require(
             good or (value is None and name in _MAY_BE_UNKNOWN), f"'{name}' of a draw is not what it must be"
         )
-    _need(set(given) <= {*_DRAWN, "public"}, "a draw of the manifest has a figure too many")
+    _require(set(given) <= {*_DRAWN, "public"}, "a draw of the manifest has a figure too many")
     if "public" in given:
         listed = given["public"]
         good = isinstance(listed, dict) and set(listed) == {"items", "lines", "sha256", "above"}
-        good = good and _text(listed["sha256"])
-        good = good and all(type(listed[one]) is int and _number(listed[one]) for one in _LISTED)
-        _need(good, "the public list of a draw is not what it must be")
+        good = good and _is_text(listed["sha256"])
+        good = good and all(type(listed[one]) is int and _is_number(listed[one]) for one in _LISTED)
+        _require(good, "the public list of a draw is not what it must be")
 
 
-def _declared(name: str, given: Any) -> None:
+def _check_declaration(name: str, given: Any) -> None:
     """What a table is declared to be. Commands rely on it, so that it must be one of what there is."""
-    _need(folder.is_plain_name(name), _NOT_INSIDE)
-    _need(isinstance(given, dict), "a table is not described")
+    _require(folder.is_plain_name(name), _NOT_INSIDE)
+    _require(isinstance(given, dict), "a table is not described")
     for key in ("noun", "row", "counts", "texts", "links"):
-        _need(_text(given.get(key)), f"'{key}' of a table is not a text")
-    _need(given["counts"] in COUNTS and given["texts"] in TEXTS and given["links"] in LINKS, _NO_SUCH)
+        _require(_is_text(given.get(key)), f"'{key}' of a table is not a text")
+    _require(given["counts"] in COUNTS and given["texts"] in TEXTS and given["links"] in LINKS, _NO_SUCH)
     made = given.get("rows_of", "") in ROWS_OF and given.get("items_of", "") in ITEMS_OF
-    _need(made, "a table is made from something unknown")
-    _need(isinstance(given.get("noisy"), bool), "'noisy' of a table is neither true nor false")
-    _need(
-        all(_texts(given.get(key)) for key in ("unique", "order")),
+    _require(made, "a table is made from something unknown")
+    _require(isinstance(given.get("noisy"), bool), "'noisy' of a table is neither true nor false")
+    _require(
+        all(_are_texts(given.get(key)) for key in ("unique", "order")),
         "'unique' or 'order' of a table is not a list of columns",
     )
     inside = given.get("inside", {})
-    _need(isinstance(inside, dict) and _texts(list(inside.values())), "'inside' of a table is not an object")
-    _need(given.get("least") is None or type(given["least"]) is int, "'least' of a table is not a number")
+    _require(
+        isinstance(inside, dict) and _are_texts(list(inside.values())), "'inside' of a table is not an object"
+    )
+    _require(given.get("least") is None or type(given["least"]) is int, "'least' of a table is not a number")
     columns = given.get("columns")
-    good = isinstance(columns, list) and all(map(_column, columns))
-    _need(good, "the columns of a table are not described")
+    good = isinstance(columns, list) and all(map(_is_column, columns))
+    _require(good, "the columns of a table are not described")
 
 
 def table(release: Path, declared: PublishedTable, content: Mapping[str, Any]) -> pa.Table:
@@ -286,51 +300,53 @@ def table(release: Path, declared: PublishedTable, content: Mapping[str, Any]) -
     except tables.TooMuch as error:
         raise Malformed(str(error)) from None
     stated = content["tables"][name]
-    _need(type(stated.get("rows")) is int, "a table is not described")
-    _need(stated.get("file") == folder.table_file(name), "a table is in another file than its own")
+    _require(type(stated.get("rows")) is int, "a table is not described")
+    _require(stated.get("file") == folder.table_file(name), "a table is in another file than its own")
     shown = [(one.name, one.type) for one in declared.columns]
-    _need(
+    _require(
         shown == [(one.name, str(one.type)) for one in found.schema], "a table has other columns than stated"
     )
-    _need(stated["rows"] == found.num_rows, "a table has another number of rows than stated")
-    _shape(name, found)
+    _require(stated["rows"] == found.num_rows, "a table has another number of rows than stated")
+    _check_shape(name, found)
     return found
 
 
-def _shape(name: str, found: pa.Table) -> None:
-    _need(len(set(found.column_names)) == found.num_columns > 0, "a table has no column, or one twice")
+def _check_shape(name: str, found: pa.Table) -> None:
+    _require(len(set(found.column_names)) == found.num_columns > 0, "a table has no column, or one twice")
     joined = " ".join(found.column_names)
     counted = joined.endswith((" count", " count deviation")) or joined == "label sealed"
-    _need(joined in _SHAPES[name] if name in _SHAPES else counted, "a table has columns that no method has")
+    _require(
+        joined in _SHAPES[name] if name in _SHAPES else counted, "a table has columns that no method has"
+    )
     good = all(one.type in _TYPES.get(one.name, (_TEXT,)) for one in found.schema)
-    _need(good, "a column of a table has another type than it must have")
+    _require(good, "a column of a table has another type than it must have")
     for column in found.columns:
-        _need(column.null_count == 0 and not _empty_inside(column), "a table has empty cells")
+        _require(column.null_count == 0 and not _empty_inside(column), "a table has empty cells")
 
 
 def _empty_inside(column: pa.ChunkedArray) -> bool:
     return pa.types.is_list(column.type) and any(part.flatten().null_count for part in column.chunks)
 
 
-def _column(given: Any) -> bool:
-    return isinstance(given, dict) and all(_text(given.get(one)) for one in ("name", "type", "help"))
+def _is_column(given: Any) -> bool:
+    return isinstance(given, dict) and all(_is_text(given.get(one)) for one in ("name", "type", "help"))
 
 
-def _text(value: Any) -> bool:
+def _is_text(value: Any) -> bool:
     """A text that can be written: half of a character cannot."""
     return isinstance(value, str) and not any("\ud800" <= one <= "\udfff" for one in value)
 
 
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_text, value))
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
 
 
-def _number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return math.isfinite(value) if isinstance(value, float) else abs(value) <= _LARGEST
 
 
-def _need(holds: bool, problem: str) -> None:
+def _require(holds: bool, problem: str) -> None:
     if not holds:
         raise Malformed(problem)

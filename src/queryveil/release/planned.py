@@ -55,7 +55,7 @@ def plans(content: Mapping[str, Any], taxonomy: Path | None) -> Iterator[Plan]:
     named = foreign(content) if _TAXONOMY in declared else None
     with workspace.temporary_folder() as place:
         known = taxonomy if named else None
-        for chosen in _variants(given, declared):
+        for chosen in _parameter_variants(given, declared):
             filled = dict(chosen)
             if named:
                 filled[_TAXONOMY] = str(known or _stand_in(place, given, chosen))
@@ -75,16 +75,18 @@ def _with_list(made: Mechanism, content: Mapping[str, Any]) -> Mechanism:
     return listed_items.with_stated_list(made, PublicList(**stated[0])) if stated else made
 
 
-def _variants(given: Mapping[str, Any], declared: Mapping[str, Parameter]) -> Iterator[dict[str, Any]]:
+def _parameter_variants(
+    given: Mapping[str, Any], declared: Mapping[str, Parameter]
+) -> Iterator[dict[str, Any]]:
     """Parameters with and without lists that were read from files, and without what a plan fills in."""
     lists = [name for name, one in declared.items() if one.declaration.path and name != _TAXONOMY]
     left_out = [name for name in _FILLED_IN if name in declared and name in given]
-    for read, without in itertools.product(_subsets(lists), _subsets(left_out)):
+    for read, without in itertools.product(_name_subsets(lists), _name_subsets(left_out)):
         kept = {name: value for name, value in given.items() if name not in without}
         yield kept | dict.fromkeys(read, "lists")
 
 
-def _subsets(names: list[str]) -> list[tuple[str, ...]]:
+def _name_subsets(names: list[str]) -> list[tuple[str, ...]]:
     return [some for size in range(len(names) + 1) for some in itertools.combinations(names, size)]
 
 
@@ -112,11 +114,11 @@ def _as_stated(plan: Plan, content: Mapping[str, Any], named: str) -> Plan:
         plan,
         taxonomy=named,
         calibration=_taken_over(plan.calibration, content["calibration"]) if plan.calibration else {},
-        draws=tuple(_drawn(one, content) for one in plan.draws),
+        draws=tuple(_complete_draw(one, content) for one in plan.draws),
     )
 
 
-def _drawn(draw: Draw, content: Mapping[str, Any]) -> Draw:
+def _complete_draw(draw: Draw, content: Mapping[str, Any]) -> Draw:
     """A choice among concepts has the sensitivity of its taxonomy, and a scale that follows from it."""
     stated = next((one for one in content.get("draws") or () if one.get("of") == draw.of), None)
     if stated is None or draw.norm != SCORE:

@@ -131,26 +131,26 @@ class Release:
 
         `table` is its name, one of `release.tables`. It can be left out if the release has one table.
         """
-        return _table(self, table)
+        return _plotted_table(self, table)
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
         """A published table as a pandas data frame.
 
         `table` is its name, one of `release.tables`. It can be left out if the release has one table.
         """
-        frame: pd.DataFrame = _table(self, table).to_pandas()
+        frame: pd.DataFrame = _plotted_table(self, table).to_pandas()
         return frame
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The table of a release that has one, for polars, DuckDB and others that read Arrow."""
-        return _table(self, None).__arrow_c_stream__(requested_schema)
+        return _plotted_table(self, None).__arrow_c_stream__(requested_schema)
 
     def plot(self, table: str | None = None) -> Picture:
         """The 20 largest published counts of a table, as bars.
 
         `table` is its name, one of `release.tables`. It can be left out if the release has one table of counts.
         """
-        return _largest(self, table)
+        return _largest_counts(self, table)
 
     def _card(self) -> Card:
         return _card(self)
@@ -210,7 +210,7 @@ def publish(
             # Cut here, so that what a ledger counts for one period is never of another.
             _, cut = calendar.named(period)
             log = log.between(cut.start, cut.end)
-        charge = stack.enter_context(_charging(ledger, source, recipe=recipe, period=period))
+        charge = stack.enter_context(_budget_charger(ledger, source, recipe=recipe, period=period))
         # The output is claimed first: a release that cannot be written must not be charged.
         target = stack.enter_context(writing(Path(out), apart)) if out is not None else None
         run = Run(noise=noise or Noise(), told=told)
@@ -238,7 +238,7 @@ def publish(
         # Before the charge: a log that cannot be counted must not cost anything.
         mechanism.scan_log(log, run)
         charge(plan)
-        noted = dict(noted or {}) | _budget(ledger, source)
+        noted = dict(noted or {}) | _budget_after(ledger, source)
         tables = _as_declared(plan, mechanism.protect(log, run))
         if not allow_empty and not any(table.num_rows for table in tables.values()):
             raise CannotBeMet(
@@ -248,7 +248,7 @@ def publish(
         release = Release(
             plan=plan,
             tables=tables,
-            private=_private(log, run, plan, target is not None, noted),
+            private=_private_figures(log, run, plan, target is not None, noted),
             seconds=run.seconds,
             about=about or About(),
         )
@@ -261,7 +261,7 @@ def publish(
 
 
 @contextlib.contextmanager
-def _charging(
+def _budget_charger(
     ledger: Ledger | None, source: str | None, **noted: str | None
 ) -> Iterator[Callable[[Plan], None]]:
     """How to charge the ledger, if there is one; whatever fails after that says that the charge stands."""
@@ -284,7 +284,7 @@ def _charging(
         raise
 
 
-def _budget(ledger: Ledger | None, source: str | None) -> dict[str, Any]:
+def _budget_after(ledger: Ledger | None, source: str | None) -> dict[str, Any]:
     """How the account stands after the charge, for the private folder."""
     if ledger is None or not source:
         return {}
@@ -416,7 +416,9 @@ def noted_facts(release: Release) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
-def _private(log: SearchLog, run: Run, plan: Plan, written: bool, noted: Mapping[str, Any]) -> dict[str, Any]:
+def _private_figures(
+    log: SearchLog, run: Run, plan: Plan, written: bool, noted: Mapping[str, Any]
+) -> dict[str, Any]:
     known = facts_of(log) if written else {"users": log.users, "rows": log.rows}
     facts: dict[str, Any] = {**known, "seconds": run.seconds}
     if log.staged is not None:
@@ -442,7 +444,7 @@ def _no_release(place: Path) -> InputError:
     return InputError(f"'{place}' is not a release: it has no {folder.MANIFEST}", way_out)
 
 
-def _table(release: Release, name: str | None) -> pa.Table:
+def _plotted_table(release: Release, name: str | None) -> pa.Table:
     names = list(release.tables)
     if name is None and len(names) == 1:
         return release.tables[names[0]]
@@ -456,13 +458,13 @@ def _table(release: Release, name: str | None) -> pa.Table:
     return release.tables[name]
 
 
-def _largest(release: Release, name: str | None) -> Picture:
+def _largest_counts(release: Release, name: str | None) -> Picture:
     from queryveil.display import pictures
 
     counted_tables = [one for one, table in release.tables.items() if _COUNT in table.column_names]
     if name is None and len(counted_tables) == 1:
         name = counted_tables[0]
-    table = _table(release, name)
+    table = _plotted_table(release, name)
     if _COUNT not in table.column_names:
         raise UsageError("the table has no counts to draw", "look at its rows with to_pandas()")
     kept = table.sort_by([(_COUNT, "descending")]).slice(0, 20)

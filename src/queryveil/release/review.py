@@ -54,7 +54,7 @@ def review(release: Release | str | Path) -> list[ToRead]:
             count = counts[place] if counts is not None else None
             known = largest.get(text)
             largest[text] = count if known is None or (count is not None and count > known) else known
-    marked = [(text, _kinds(text)) for text in largest]
+    marked = [(text, _entity_kinds(text)) for text in largest]
     found = [ToRead(text, kinds, largest[text]) for text, kinds in marked if kinds]
     return sorted(found, key=lambda one: (-(one.count or 0), one.text))
 
@@ -64,11 +64,13 @@ def can_review() -> bool:
     return is_installed()
 
 
-def _kinds(text: str) -> tuple[str, ...]:
-    there = {one.kind for one in _spotter().entities_in_text(normalise(text))} | set(sensitive_topics(text))
+def _entity_kinds(text: str) -> tuple[str, ...]:
+    there = {one.kind for one in _load_spotter().entities_in_text(normalise(text))} | set(
+        sensitive_topics(text)
+    )
     return tuple(kind for kind in KINDS if kind in there)
 
 
 @cache
-def _spotter() -> Spotter:
+def _load_spotter() -> Spotter:
     return Spotter()

@@ -100,7 +100,7 @@ def write(curated: Curated) -> str:
                 ("Release", cell(curated.name)),
                 ("Method", escape(curated.manifest["method"])),
                 ("Guarantee", escape(guarantee.headline)),
-                *_read(curated.facts),
+                *_reading_facts(curated.facts),
             ]
         ),
     ]
@@ -113,16 +113,18 @@ def write(curated: Curated) -> str:
             )
         )
     sections = [
-        Section("risk", "Who can be found", ready.found_by(curated.uniqueness, _linked(curated.manifest))),
-        *(_kind(one, place) for place, one in enumerate(curated.kinds)),
-        Section("utility", "What it is still good for", _utility(curated)),
+        Section(
+            "risk", "Who can be found", ready.found_by(curated.uniqueness, _links_users(curated.manifest))
+        ),
+        *(_kind_section(one, place) for place, one in enumerate(curated.kinds)),
+        Section("utility", "What it is still good for", _utility_section(curated)),
         Section("review", "To be read before publishing", ready.to_read(curated.to_read)),
-        Section("attacks", "Attacks", _attacks(curated)),
+        Section("attacks", "Attacks", _attack_section(curated)),
         Section("budget", "Budget over time", ready.spending(curated.facts.get("budget"))),
-        Section("private", "What else the private folder holds", _tables(curated.tables)),
+        Section("private", "What else the private folder holds", _render_tables(curated.tables)),
         Section("warnings", "Warnings", [page.listed(list(curated.facts.get("warnings", ())))]),
-        Section("rejected", "Rejected rows", _rejected(curated.facts)),
-        Section("time", "Time", _time(curated.facts)),
+        Section("rejected", "Rejected rows", _rejected_rows(curated.facts)),
+        Section("time", "Time", _timing_rows(curated.facts)),
     ]
     software = curated.manifest["software"]
     return page.document(
@@ -135,19 +137,19 @@ def write(curated: Curated) -> str:
     )
 
 
-def _linked(manifest: Mapping[str, Any]) -> bool:
+def _links_users(manifest: Mapping[str, Any]) -> bool:
     """Whether rows of one person can be recognised as such: in all tables but those that count something."""
     return any(
         "count" not in [one["name"] for one in table["columns"]] for table in manifest["tables"].values()
     )
 
 
-def _read(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _reading_facts(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     names = {"rows": "Rows read", "users": "Users", "rejected": "Rows rejected"}
     return [(said, f"{facts[name]:,}") for name, said in names.items() if name in facts]
 
 
-def _rejected(facts: Mapping[str, Any]) -> list[str]:
+def _rejected_rows(facts: Mapping[str, Any]) -> list[str]:
     reasons = facts.get("reasons")
     if reasons is None:
         return []
@@ -162,15 +164,15 @@ def _rejected(facts: Mapping[str, Any]) -> list[str]:
 # -- one kind of item ----------------------------------------------------------------------------------------
 
 
-def _kind(kind: Kind, place: int) -> Section:
+def _kind_section(kind: Kind, place: int) -> Section:
     body: list[str] = []
     if len(kind.original):
         body = [
             _first_hundred(kind, f"k{place}-first"),
-            _coverage(kind, f"k{place}-coverage"),
-            page.paragraphs([_share(kind)]),
-            _distributions(kind, f"k{place}-counts"),
-            *_top(kind),
+            _coverage_text(kind, f"k{place}-coverage"),
+            page.paragraphs([_published_share(kind)]),
+            _distribution_charts(kind, f"k{place}-counts"),
+            *_top_items(kind),
         ]
     return Section(f"kind-{place}", f"{kind.name.capitalize()} of the log and of the release", body)
 
@@ -182,7 +184,7 @@ def _first_hundred(kind: Kind, name: str) -> str:
     return squares.figure(name, title, there, note=note)
 
 
-def _coverage(kind: Kind, name: str) -> str:
+def _coverage_text(kind: Kind, name: str) -> str:
     held = np.cumsum(kind.covered)
     places = np.unique(np.geomspace(1, len(held), 40).round().astype(int))
     points = [(int(j), float(held[j - 1] / j)) for j in places]
@@ -199,29 +201,30 @@ def _coverage(kind: Kind, name: str) -> str:
     )
 
 
-def _share(kind: Kind) -> str:
+def _published_share(kind: Kind) -> str:
     """The share of the log's items and of their true counts that is published; released counts are not used."""
     distinct, total = len(kind.original), int(kind.original.sum())
     found, covered = int(kind.found.sum()), int(kind.original[kind.found].sum())
     only = len(kind.released) - found
     share = (
-        f"Released share: {found:,} of the log's {distinct:,} different {kind.name} ({_percent(found, distinct)}). "
-        f"They make up {covered:,} of its {total:,} {_summed(kind)} ({_percent(covered, total)})."
+        f"Released share: {found:,} of the log's {distinct:,} different {kind.name} "
+        f"({_format_percent(found, distinct)}). They make up {covered:,} of its {total:,} {_sum_caveat(kind)} "
+        f"({_format_percent(covered, total)})."
     )
     return f"{share} {only:,} others in the release are not in the log." if only else share
 
 
-def _summed(kind: Kind) -> str:
+def _sum_caveat(kind: Kind) -> str:
     """What counts of different items add up to: a user with three queries is in three of them."""
     owner = {"users": "user", "sessions": "session"}.get(kind.unit)
     return f"pairs of {owner} and {kind.one}" if owner else kind.unit
 
 
-def _percent(part: int, whole: int) -> str:
+def _format_percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.3g} %" if whole else "none"
 
 
-def _distributions(kind: Kind, name: str) -> str:
+def _distribution_charts(kind: Kind, name: str) -> str:
     series = [
         svg.Series("in the log", svg.at_least(kind.original)),
         svg.Series("in the release", svg.at_least(kind.released)),
@@ -244,11 +247,11 @@ def _distributions(kind: Kind, name: str) -> str:
         svg.Axis(kind.unit, log=True),
         svg.Axis(f"{kind.name} with as many {kind.unit} or more", log=True),
         note=f"Both axes are logarithmic. Released counts cover only what the method keeps of each user, with noise if "
-        f"it adds any. {_moved(kind)}",
+        f"it adds any. {_count_changes(kind)}",
     )
 
 
-def _moved(kind: Kind) -> str:
+def _count_changes(kind: Kind) -> str:
     """How counts of the same items differ. Some may grow: where a query is taken out, others become neighbours."""
     ours, theirs = kind.original[kind.found], kind.held[kind.found]
     if not len(ours):
@@ -260,7 +263,7 @@ def _moved(kind: Kind) -> str:
     )
 
 
-def _top(kind: Kind) -> list[str]:
+def _top_items(kind: Kind) -> list[str]:
     if not kind.top:
         return []
     rows = [
@@ -282,7 +285,7 @@ def _top(kind: Kind) -> list[str]:
 # -- measures and attacks ------------------------------------------------------------------------------------
 
 
-def _utility(curated: Curated) -> list[str]:
+def _utility_section(curated: Curated) -> list[str]:
     rows = [
         [
             f"<code>{escape(one.name)}</code>",
@@ -301,7 +304,7 @@ def _utility(curated: Curated) -> list[str]:
     return [*made, page.listed(list(curated.remarks))]
 
 
-def _attacks(curated: Curated) -> list[str]:
+def _attack_section(curated: Curated) -> list[str]:
     if not curated.attacks:
         said = "No attack is kept for this release. Run one with queryveil attack NAME ... --save."
         return [page.paragraphs([said])]
@@ -320,7 +323,7 @@ def _attacks(curated: Curated) -> list[str]:
                     *([("Of", cell(found["of"]))] if "of" in found else []),
                     ("Success", _share_of(found["success"])),
                     ("Control", _share_of(found["control"])),
-                    ("Advantage", f"{_share_of(found['advantage'])} ({_interval(found['interval'])})"),
+                    ("Advantage", f"{_share_of(found['advantage'])} ({_format_interval(found['interval'])})"),
                 ]
             )
         )
@@ -343,16 +346,16 @@ def _share_of(value: Any) -> str:
     return escape(f"{100 * value:.3g} %" if isinstance(value, int | float) else value)
 
 
-def _interval(ends: Sequence[float]) -> str:
+def _format_interval(ends: Sequence[float]) -> str:
     low, high = ends
     return f"{100 * low:.3g} to {100 * high:.3g} %"
 
 
-def _tables(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+def _render_tables(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     body: list[str] = []
     for name, rows in tables.items():
         heading = list(rows[0]) if rows else []
-        shown = [[cell(_number(row[column])) for column in heading] for row in rows]
+        shown = [[cell(_format_number(row[column])) for column in heading] for row in rows]
         numbers = [
             at for at, column in enumerate(heading) if rows and isinstance(rows[0][column], int | float)
         ]
@@ -360,7 +363,7 @@ def _tables(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     return body
 
 
-def _number(value: Any) -> str:
+def _format_number(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, int) or (math.isfinite(value) and value == int(value)):
@@ -369,6 +372,6 @@ def _number(value: Any) -> str:
     return f"{value:,.1f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
-def _time(facts: Mapping[str, Any]) -> list[str]:
+def _timing_rows(facts: Mapping[str, Any]) -> list[str]:
     rows = [[escape(stage), f"{seconds:,.2f}"] for stage, seconds in facts.get("seconds", {}).items()]
     return [page.table(("stage", "seconds"), rows, numbers=[1])] if rows else []

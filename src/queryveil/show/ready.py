@@ -46,9 +46,9 @@ def checks(
 ) -> list[Check]:
     """The five checks: from what publishing noted, what `verify` says, and what was kept since."""
     return [
-        _columns(facts),
-        _budget(facts.get("budget")),
-        _verified(failed),
+        _column_check(facts),
+        _budget_check(facts.get("budget")),
+        _verification_check(failed),
         Check(
             "Attacks run",
             DONE if attacks else OPEN,
@@ -60,7 +60,7 @@ def checks(
     ]
 
 
-def _columns(facts: Mapping[str, Any]) -> Check:
+def _column_check(facts: Mapping[str, Any]) -> Check:
     mapping = facts.get("columns") or {}
     said = ", ".join(f"{name} from column {at}" for name, at in mapping.items())
     said = f"What was read: {said}." if said else "The format fixes the columns."
@@ -69,7 +69,7 @@ def _columns(facts: Mapping[str, Any]) -> Check:
     return Check("Columns confirmed", OPEN, f"{said} Compare them with the log, and say so in the recipe.")
 
 
-def _budget(budget: Mapping[str, Any] | None) -> Check:
+def _budget_check(budget: Mapping[str, Any] | None) -> Check:
     if not budget:
         return Check(
             "Budget left", OPEN, "No ledger was charged: nothing adds this release to others of the log."
@@ -89,7 +89,7 @@ def _budget(budget: Mapping[str, Any] | None) -> Check:
     return Check("Budget left", DONE if left > 0 else OPEN, said, gauge)
 
 
-def _verified(failed: Sequence[str] | None) -> Check:
+def _verification_check(failed: Sequence[str] | None) -> Check:
     if failed is None:
         return Check("Verified", OPEN, "queryveil release verify DIR was not run.")
     if failed:

@@ -94,20 +94,20 @@ def write_curator_report(
         without_log=log is None,
     )
     if log is not None:
-        curated = _measured(curated, loaded, log, metrics)
-    curated = _readied(curated, loaded, source, private)
+        curated = _add_measures(curated, loaded, log, metrics)
+    curated = _add_checks(curated, loaded, source, private)
     file = private / folder.REPORT
     _write_private(file, curator.write(curated))
     return file
 
 
-def _readied(curated: Curated, release: Release, source: Path, private: Path) -> Curated:
+def _add_checks(curated: Curated, release: Release, source: Path, private: Path) -> Curated:
     """With the five checks and the list to read; without its lists of names the page says how to get one."""
     from queryveil.release.review import can_review, review
     from queryveil.verification import verify
 
     listed = review(release) if can_review() else None
-    done = _json(private / READ_THROUGH)
+    done = _read_json(private / READ_THROUGH)
     found = ready.checks(
         curated.facts,
         failed=[one.name for one in verify(source).failed],
@@ -215,10 +215,10 @@ def _write_private(file: Path, text: str) -> None:
 def _kept_attacks(private: Path) -> list[Mapping[str, Any]]:
     kept = private / ATTACKS
     files = sorted(kept.glob("*.json"), key=lambda file: (file.stat().st_mtime_ns, file.name))
-    return [found for found in map(_json, files) if isinstance(found, dict) and "result" in found]
+    return [found for found in map(_read_json, files) if isinstance(found, dict) and "result" in found]
 
 
-def _json(file: Path) -> Any:
+def _read_json(file: Path) -> Any:
     if not file.is_file():
         return None
     try:
@@ -244,7 +244,7 @@ def _small_tables(private: Path) -> dict[str, list[dict[str, Any]]]:
 # -- what the log says ---------------------------------------------------------------------------------------
 
 
-def _measured(
+def _add_measures(
     curated: Curated, release: Release, log: SearchLog, metrics: str | Iterable[str] | None
 ) -> Curated:
     from queryveil.measure.evaluation import evaluate
@@ -254,17 +254,17 @@ def _measured(
     found = evaluate(log, release, metrics)  # first: it refuses another log
     released = Released.from_release(release)
     original = Original(log).match_grouping(released)
-    kinds = [_kind(original, released, kind) for kind in released.kinds if original.has(kind)]
+    kinds = [_compare_kind(original, released, kind) for kind in released.kinds if original.has(kind)]
     return dataclasses.replace(
         curated,
         kinds=kinds,
-        figures=_figures(found),
+        figures=_measured_figures(found),
         remarks=_remarks(found, bool(kinds)),
         uniqueness=inspect(log).uniqueness,
     )
 
 
-def _kind(original: Original, released: Released, kind: str) -> Kind:
+def _compare_kind(original: Original, released: Released, kind: str) -> Kind:
     ours, theirs = original.histogram(kind, released.unit), released.histogram(kind)
     top = original.top(kind, released.unit, _TOP)
     found, held = ours.found_in(theirs), ours.counts_in(theirs)
@@ -286,7 +286,7 @@ def _kind(original: Original, released: Released, kind: str) -> Kind:
     )
 
 
-def _figures(found: Evaluation) -> list[Figured]:
+def _measured_figures(found: Evaluation) -> list[Figured]:
     return [
         Figured(name, _value(one.value), one.unit, one.direction, one.help)
         for name, one in found.figures.items()

@@ -109,7 +109,9 @@ def verify(
         made += draws.checks(read)
         made += rows.checks(read, opened)
         if method in _METHODS:
-            made += _METHODS[str(method)](dataclasses.replace(read, declared=_declared(str(method))), opened)
+            made += _METHODS[str(method)](
+                dataclasses.replace(read, declared=_declared_parameters(str(method))), opened
+            )
     made += rewrite.checks(release, read, opened, None if taxonomy is None else Path(taxonomy))
     made += signed.checks()
     others = unchecked.unchecked(
@@ -118,7 +120,7 @@ def verify(
     return Verification(release, tuple(made), (*signed.unchecked(), *others))
 
 
-def _declared(method: str) -> frozenset[str]:
+def _declared_parameters(method: str) -> frozenset[str]:
     """Return the parameters of a method that a manifest may show."""
     return frozenset(one.name for one in parameters(MECHANISMS.built_in[method]) if not one.declaration.path)
 

@@ -37,7 +37,7 @@ def findings(
         yield Sentence("verify.composed.guarantee-over-series-of-one-period")
     kinds = (one.get("kind"), whole.get("kind"))
     if kinds == ("gaussian-dp", "gaussian-dp"):
-        yield from _gaussian(one, whole, times)
+        yield from _gaussian_problems(one, whole, times)
         return
     if kinds[1] not in (kinds[0], "approximate-dp") or kinds[0] not in (
         "pure-dp",
@@ -52,7 +52,7 @@ def findings(
         yield Sentence("verify.composed.epsilon-and-delta-over-series-are")
 
 
-def _gaussian(one: Mapping[str, Any], whole: Mapping[str, Any], times: int) -> Iterator[str]:
+def _gaussian_problems(one: Mapping[str, Any], whole: Mapping[str, Any], times: int) -> Iterator[str]:
     square, p = times * Fraction(one["mu"]) ** 2, times * Fraction(one["p"])
     if Fraction(whole["mu"]) ** 2 < square or Fraction(whole["p"]) < p * (1 - Fraction(_SLACK)):
         yield Sentence("verify.composed.mu-or-p-over-series-is")
@@ -81,7 +81,7 @@ def _by_coins(
         return True
     coins, swapped = [], Decimal(0)
     for draw in draws:
-        found = _moved(draw)
+        found = _moved_count(draw)
         if found is None:
             return False
         step, moved, p = found
@@ -90,7 +90,7 @@ def _by_coins(
     return bool(coins) and delta_of(coins, epsilon) + float(swapped) <= most
 
 
-def _moved(draw: Mapping[str, Any]) -> tuple[float, int, Decimal] | None:
+def _moved_count(draw: Mapping[str, Any]) -> tuple[float, int, Decimal] | None:
     """The bias of a count that one user moves, how many move, and how often a row passes that should not."""
     plain = draw["distribution"] == "discrete-laplace" and draw["norm"] == "l1" and draw["copies"] == 1
     if not plain or "weights" in draw or not draw.get("scale") or not draw.get("most"):
@@ -117,7 +117,7 @@ def delta_of(coins: Sequence[tuple[float, float, int]], epsilon: float) -> float
     losses = {0.0: 1.0}
     for place, (one, _, times) in enumerate(coins):
         merged: dict[float, float] = {}
-        for loss, chance in _shown(one, times):
+        for loss, chance in _coin_losses(one, times):
             for before, weight in losses.items():
                 at = before + loss
                 at = at if place == 0 else math.ceil(at / cell) * cell
@@ -128,7 +128,7 @@ def delta_of(coins: Sequence[tuple[float, float, int]], epsilon: float) -> float
     )
 
 
-def _shown(one: float, times: int) -> Iterator[tuple[float, float]]:
+def _coin_losses(one: float, times: int) -> Iterator[tuple[float, float]]:
     """How so many coins fall: their loss together, and its chance."""
     up, down = -math.log1p(math.exp(-one)), -math.log1p(math.exp(one))
     whole = math.lgamma(times + 1)

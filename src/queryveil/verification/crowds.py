@@ -58,17 +58,17 @@ def manifest_checks(manifest: Manifest, promised: Promised) -> list[Check]:
         judge(
             "parameters",
             Sentence("verify.crowds.parameters-belong-to-method-and-are"),
-            lambda: _parameters(manifest, promised),
+            lambda: _check_parameters(manifest, promised),
         ),
         judge(
             "promise",
             Sentence("verify.crowds.kind-assumptions-and-caveats-of-guarantee"),
-            lambda: _promise(parameters, guarantee, promised),
+            lambda: _check_guarantee(parameters, guarantee, promised),
         ),
     ]
 
 
-def _parameters(manifest: Manifest, promised: Promised) -> Iterator[str]:
+def _check_parameters(manifest: Manifest, promised: Promised) -> Iterator[str]:
     parameters, rules = manifest.section("parameters"), promised.parameters
     known = {*rules, *manifest.declared, *([_READ_SO] if parameters.get(_READ_SO) is True else [])}
     yield from (
@@ -85,7 +85,7 @@ def _parameters(manifest: Manifest, promised: Promised) -> Iterator[str]:
         yield Sentence("verify.crowds.manifest-states-calibration-but-method-adds")
 
 
-def _promise(
+def _check_guarantee(
     parameters: Mapping[str, Any], guarantee: Mapping[str, Any], promised: Promised
 ) -> Iterator[str]:
     if guarantee.get("kind") != promised.kind:
@@ -109,11 +109,11 @@ def columns_check(
     return judge(
         "columns",
         Sentence("verify.crowds.tables-and-their-columns-fit-method"),
-        lambda: _columns(expected, named, opened),
+        lambda: _check_columns(expected, named, opened),
     )
 
 
-def _columns(
+def _check_columns(
     expected: Mapping[str, Mapping[str, pa.DataType]], named: set[str], opened: Mapping[str, Opened]
 ) -> Iterator[str]:
     yield from (
@@ -124,11 +124,11 @@ def _columns(
         for name in sorted(named - set(expected))
     )
     for name, columns in expected.items():
-        if name in opened and list(_types(opened[name].table)) != list(columns.items()):
+        if name in opened and list(_column_types(opened[name].table)) != list(columns.items()):
             yield Sentence(
                 "verify.crowds.table-does-not-have-exactly-columns", name=name, join=", ".join(columns)
             )
 
 
-def _types(table: pa.Table) -> Iterator[tuple[str, pa.DataType]]:
+def _column_types(table: pa.Table) -> Iterator[tuple[str, pa.DataType]]:
     yield from ((one.name, one.type) for one in table.schema)

@@ -47,7 +47,9 @@ def checks(manifest: Manifest) -> list[Check]:
     if not draws and guarantee.get("kind") not in _PRIVATE:
         return []
     made = [
-        judge("draws", Sentence("verify.draws.every-draw-of-noise-is-declared"), lambda: _formed(manifest))
+        judge(
+            "draws", Sentence("verify.draws.every-draw-of-noise-is-declared"), lambda: _check_form(manifest)
+        )
     ]
     if not made[0].passes:
         return made
@@ -57,27 +59,31 @@ def checks(manifest: Manifest) -> list[Check]:
     good = nothing if uncovered else within
     return [
         *made,
-        judge("guarantee", good, lambda: _guarantee(draws, guarantee, uncovered=uncovered)),
+        judge("guarantee", good, lambda: _check_guarantee(draws, guarantee, uncovered=uncovered)),
         judge(
             "implied-guarantee",
             Sentence("verify.draws.implied-guarantee-follows-from-guarantee"),
-            lambda: _implied(draws, guarantee),
+            lambda: _check_implied(draws, guarantee),
         ),
-        judge("users", Sentence("verify.draws.number-of-users-is-declared-public"), lambda: _users(manifest)),
+        judge(
+            "users",
+            Sentence("verify.draws.number-of-users-is-declared-public"),
+            lambda: _check_users(manifest),
+        ),
     ]
 
 
 # -- each draw -----------------------------------------------------------------------------------------------
 
 
-def _formed(manifest: Manifest) -> Iterator[str]:
+def _check_form(manifest: Manifest) -> Iterator[str]:
     draws, tables = manifest.content.get("draws"), manifest.section("tables")
     if not isinstance(draws, list) or not draws:
         yield Sentence("verify.draws.guarantee-rests-on-noise-but-no")
         return
     made: set[str] = set()
     for number, draw in enumerate(draws, 1):
-        problems = list(_problems(draw, manifest.section("guarantee")))
+        problems = list(_check_draw(draw, manifest.section("guarantee")))
         if not problems and draw["table"] not in tables:
             problems.append(Sentence("verify.draws.makes-table-release-does-not-have"))
         if not problems and draw["rows"] == "published" and draw["table"] not in made:
@@ -86,7 +92,7 @@ def _formed(manifest: Manifest) -> Iterator[str]:
         made.add(str(draw.get("table")) if isinstance(draw, dict) else "")
 
 
-def _problems(draw: Any, guarantee: Mapping[str, Any]) -> Iterator[str]:
+def _check_draw(draw: Any, guarantee: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(draw, dict):
         yield Sentence("verify.draws.is-not-object")
         return
@@ -115,20 +121,20 @@ def _problems(draw: Any, guarantee: Mapping[str, Any]) -> Iterator[str]:
         yield Sentence("verify.draws.has-unknown-distribution-or-wrong-norm")
     elif draw["distribution"] == "rounded-normal":
         yield from gaussian.problems(draw)
-        yield from _public(draw) if "public" in draw else ()
+        yield from _check_public_list(draw) if "public" in draw else ()
     elif draw["kind"] == "gaussian-dp" or any(one in draw for one in ("mu", "p", "rounds", "weights")):
         yield Sentence("verify.draws.states-mu-or-p-but-its")
     elif draw["norm"] == "l1":
-        yield from _laplace(draw)
-        yield from _selection(draw) if draw["distribution"] == _SELECTION else ()
-        yield from _public(draw) if "public" in draw else ()
+        yield from _check_laplace(draw)
+        yield from _check_selection(draw) if draw["distribution"] == _SELECTION else ()
+        yield from _check_public_list(draw) if "public" in draw else ()
     elif "public" in draw:
         yield Sentence("verify.draws.has-public-list-which-no-proof")
     elif not 0 <= draw["sensitivity"] <= 1 or draw["kind"] != "pure-dp":
         yield Sentence("verify.draws.chooses-among-candidates-but-its-sensitivity")
 
 
-def _public(draw: Mapping[str, Any]) -> Iterator[str]:
+def _check_public_list(draw: Mapping[str, Any]) -> Iterator[str]:
     """A public list adds no cost: its rows have the draw's own noise, and share the bound that the draw states."""
     listed = draw["public"]
     numbers = ("items", "lines", "above")
@@ -142,7 +148,7 @@ def _public(draw: Mapping[str, Any]) -> Iterator[str]:
         yield Sentence("verify.draws.has-public-list-which-no-proof")
 
 
-def _laplace(draw: Mapping[str, Any]) -> Iterator[str]:
+def _check_laplace(draw: Mapping[str, Any]) -> Iterator[str]:
     if not positive(draw.get("scale")):
         yield Sentence("verify.draws.has-no-noise-scale")
     replaced = str(draw.get("neighbours")).startswith("replace-one-user")
@@ -163,7 +169,7 @@ def _laplace(draw: Mapping[str, Any]) -> Iterator[str]:
         yield Sentence("verify.draws.has-guarantee-needs-public-number-of")
 
 
-def _selection(draw: Mapping[str, Any]) -> Iterator[str]:
+def _check_selection(draw: Mapping[str, Any]) -> Iterator[str]:
     """Check the conditions of docs/proofs/truncated-geometric.md."""
     if draw["rows"] != "log" or draw["kind"] != "approximate-dp":
         yield Sentence("verify.draws.has-optimal-selection-noise-which-is")
@@ -178,7 +184,7 @@ def _selection(draw: Mapping[str, Any]) -> Iterator[str]:
 # -- what they add up to -------------------------------------------------------------------------------------
 
 
-def _worth(draw: Mapping[str, Any], *, probabilistic: bool) -> Worth | None:
+def _draw_cost(draw: Mapping[str, Any], *, probabilistic: bool) -> Worth | None:
     """None where the checks of a method compute it: choices among candidates depend on the candidates."""
     if draw["distribution"] == _SELECTION:
         return recomputed.of_selection(draw)
@@ -187,7 +193,7 @@ def _worth(draw: Mapping[str, Any], *, probabilistic: bool) -> Worth | None:
     return recomputed.of_draw(draw, probabilistic=probabilistic)
 
 
-def _guarantee(
+def _check_guarantee(
     draws: Sequence[Mapping[str, Any]], guarantee: Mapping[str, Any], *, uncovered: bool
 ) -> Iterator[str]:
     parts = guarantee.get("parts") or []
@@ -214,8 +220,8 @@ def _guarantee(
         yield Sentence("verify.draws.kind-of-guarantee-is-not-kind")
     worths = []
     for draw, part in zip(draws, parts or [guarantee], strict=True):
-        worths.append(_worth(draw, probabilistic=draw["kind"] == "probabilistic-dp"))
-        yield from _paid(draw, part, worths[-1], alone=not several)
+        worths.append(_draw_cost(draw, probabilistic=draw["kind"] == "probabilistic-dp"))
+        yield from _check_payment(draw, part, worths[-1], alone=not several)
     epsilon, delta = guarantee.get("epsilon"), guarantee.get("delta")
     if not (positive(epsilon) and number(delta) and delta <= 1):
         yield Sentence("verify.draws.epsilon-or-delta-of-guarantee-is")
@@ -228,7 +234,7 @@ def _guarantee(
                 yield Sentence("verify.draws.of-guarantee-is-below-sum-of", name=name)
 
 
-def _paid(
+def _check_payment(
     draw: Mapping[str, Any], part: Mapping[str, Any], worth: Worth | None, *, alone: bool
 ) -> Iterator[str]:
     """That a part of the guarantee is what its draw costs, and enough for what the draw is worth."""
@@ -242,7 +248,7 @@ def _paid(
     yield from _too_strong(where, part, [worth], is_sum=False)
 
 
-def _implied(draws: Sequence[Mapping[str, Any]], guarantee: Mapping[str, Any]) -> Iterator[str]:
+def _check_implied(draws: Sequence[Mapping[str, Any]], guarantee: Mapping[str, Any]) -> Iterator[str]:
     """Probabilistic differential privacy implies the approximate kind; other kinds imply nothing here."""
     parts = guarantee.get("parts")
     listed: list[tuple[str, Any, Sequence[Mapping[str, Any]]]] = [
@@ -270,7 +276,7 @@ def _implied(draws: Sequence[Mapping[str, Any]], guarantee: Mapping[str, Any]) -
         elif (implied.get("unit"), implied.get("neighbours")) != (one.get("unit"), one.get("neighbours")):
             yield Sentence("verify.draws.compares-logs-in-another-way", where=where)
         else:
-            worths = [_worth(draw, probabilistic=False) for draw in paid]
+            worths = [_draw_cost(draw, probabilistic=False) for draw in paid]
             yield from _too_strong(where, implied, worths, is_sum=len(paid) > 1)
 
 
@@ -294,11 +300,11 @@ def _too_strong(
             )
 
 
-def _users(manifest: Manifest) -> Iterator[str]:
+def _check_users(manifest: Manifest) -> Iterator[str]:
     """Neighbours by adding a user differ in the number of users: then nothing is told of it."""
     guarantee = manifest.section("guarantee")
     told = [one for one in guarantee.get("assumptions") or () if "users" in one.get("fields", {})]
-    shown = set(_named(manifest.content, "users"))
+    shown = set(_values_named(manifest.content, "users"))
     if guarantee.get("neighbours") == "add-remove-one-user":
         if shown:
             yield Sentence("verify.draws.manifest-states-number-of-users-which")
@@ -308,7 +314,7 @@ def _users(manifest: Manifest) -> Iterator[str]:
         yield Sentence("verify.draws.manifest-states-number-of-users-but")
 
 
-def _named(value: Any, name: str) -> Iterator[Any]:
+def _values_named(value: Any, name: str) -> Iterator[Any]:
     """Every number under a name, wherever it stands."""
     if isinstance(value, dict):
         if isinstance(value.get(name), int | float):
@@ -316,7 +322,7 @@ def _named(value: Any, name: str) -> Iterator[Any]:
         value = list(value.values())
     if isinstance(value, list):
         for inner in value:
-            yield from _named(inner, name)
+            yield from _values_named(inner, name)
 
 
 def number(value: object) -> TypeGuard[float]:

@@ -25,28 +25,28 @@ def checks(release: Path, manifest: Manifest) -> list[Check]:
         judge(
             "digests",
             Sentence("verify.folder.files-have-stated-size-and-sha-256", files=len(files)),
-            lambda: _digests(release, files),
+            lambda: _check_digests(release, files),
         ),
         judge(
             "folder",
             Sentence("verify.folder.folder-has-files-manifest-names-and"),
-            lambda: _folder(release, files),
+            lambda: _check_files(release, files),
         ),
         judge(
             "roles",
             Sentence("verify.folder.every-named-file-is-table-or"),
-            lambda: _roles(files, manifest.section("tables")),
+            lambda: _check_roles(files, manifest.section("tables")),
         ),
-        *_about(release, manifest),
+        *_check_about(release, manifest),
         judge(
             "report-offline",
             Sentence("verify.folder.refers-to-nothing-outside-release", report=folder.REPORT),
-            lambda: _report(release, {folder.MANIFEST, *files}),
+            lambda: _check_report(release, {folder.MANIFEST, *files}),
         ),
     ]
 
 
-def _digests(release: Path, files: Mapping[str, object]) -> Iterator[str]:
+def _check_digests(release: Path, files: Mapping[str, object]) -> Iterator[str]:
     if not files:
         yield Sentence("verify.folder.manifest-names-no-file")
     for name, entry in files.items():
@@ -63,7 +63,7 @@ def _digests(release: Path, files: Mapping[str, object]) -> Iterator[str]:
             yield Sentence("verify.folder.does-not-have-stated-sha-256", name=quoted(name))
 
 
-def _folder(release: Path, files: Mapping[str, object]) -> Iterator[str]:
+def _check_files(release: Path, files: Mapping[str, object]) -> Iterator[str]:
     for entry in sorted(release.iterdir()):
         if entry.is_symlink():
             yield Sentence("verify.folder.is-link", name=quoted(entry.name))
@@ -73,7 +73,7 @@ def _folder(release: Path, files: Mapping[str, object]) -> Iterator[str]:
             yield Sentence("verify.folder.is-not-named-by-manifest", name=quoted(entry.name))
 
 
-def _roles(files: Mapping[str, object], tables: Mapping[str, object]) -> Iterator[str]:
+def _check_roles(files: Mapping[str, object], tables: Mapping[str, object]) -> Iterator[str]:
     of_tables = {folder.table_file(name) for name in tables}
     for name in files:
         if name not in of_tables and name not in (*_DOCUMENTS, folder.CITATION):
@@ -83,15 +83,15 @@ def _roles(files: Mapping[str, object], tables: Mapping[str, object]) -> Iterato
             yield Sentence("verify.folder.is-not-among-files", name=quoted(name))
 
 
-def _about(release: Path, manifest: Manifest) -> list[Check]:
+def _check_about(release: Path, manifest: Manifest) -> list[Check]:
     """What a publisher says of a release: no reader can check it, only that it is said as it may be."""
     if "about" not in manifest.content:
         return []
     good = Sentence("verify.folder.publisher-own-words-are-plain-and")
-    return [judge("about", good, lambda: _said(release, manifest))]
+    return [judge("about", good, lambda: _check_publisher(release, manifest))]
 
 
-def _said(release: Path, manifest: Manifest) -> Iterator[str]:
+def _check_publisher(release: Path, manifest: Manifest) -> Iterator[str]:
     said = manifest.content["about"]
     if not isinstance(said, dict) or not said:
         yield Sentence("verify.folder.about-is-empty-or-is-not")
@@ -114,7 +114,7 @@ def _is_blank(text: str) -> bool:
     return len(inside) > 1 and inside[0] in "[<{" and inside[-1] in "]>}"
 
 
-def _report(release: Path, inside: set[str]) -> Iterator[str]:
+def _check_report(release: Path, inside: set[str]) -> Iterator[str]:
     file = folder.file_inside(release, folder.REPORT)
     if file is not None:
         yield from page.outside_references(file.read_text(encoding="utf-8", errors="replace"), inside)

@@ -115,7 +115,7 @@ def _too_strong(where: str, stated: Mapping[str, Any], square: Fraction, p: Deci
 
 
 def mu_squared(draw: Mapping[str, Any]) -> Fraction:
-    moved = draw["rounds"] * draw["sensitivity"] ** 2 * _histories(draw)
+    moved = draw["rounds"] * draw["sensitivity"] ** 2 * _histories_changed(draw)
     return Fraction(moved, draw["scale"] ** 2)
 
 
@@ -123,21 +123,21 @@ def p_of(draw: Mapping[str, Any]) -> Decimal:
     """The chance that a row is published which one user alone has; twice that if a history is replaced."""
     if draw["rows"] != "log":
         return Decimal(0)
-    found = _equal(draw) if draw["weights"] == EQUAL else _any(draw)
-    return _histories(draw) * found
+    found = _shift_of_equal(draw) if draw["weights"] == EQUAL else _shift_of_any(draw)
+    return _histories_changed(draw) * found
 
 
-def _histories(draw: Mapping[str, Any]) -> int:
+def _histories_changed(draw: Mapping[str, Any]) -> int:
     return 2 if str(draw["neighbours"]).startswith("replace-one-user") else 1
 
 
-def _any(draw: Mapping[str, Any]) -> Decimal:
-    total, squares = _sums(draw["rounds"])
+def _shift_of_any(draw: Mapping[str, Any]) -> Decimal:
+    total, squares = _round_sums(draw["rounds"])
     gap = Fraction(draw["above"] - draw["sensitivity"] * total) - Fraction(total, 2)
-    return _one_of(_passes(gap, squares * draw["scale"] ** 2), draw["most"])
+    return _one_of(_passing_probability(gap, squares * draw["scale"] ** 2), draw["most"])
 
 
-def _sums(rounds: int) -> tuple[int, int]:
+def _round_sums(rounds: int) -> tuple[int, int]:
     """Of K - 1, ..., 2K - 2 and of their squares, in closed form: a manifest may name any number of rounds."""
     if rounds == 1:
         return 1, 1
@@ -146,11 +146,11 @@ def _sums(rounds: int) -> tuple[int, int]:
     return total, high * (high + 1) * (2 * high + 1) // 6 - low * (low + 1) * (2 * low + 1) // 6
 
 
-def _equal(draw: Mapping[str, Any]) -> Decimal:
-    with localcontext(_context(0)):
+def _shift_of_equal(draw: Mapping[str, Any]) -> Decimal:
+    with localcontext(_decimal_context(0)):
         return max(
             _one_of(
-                _passes(
+                _passing_probability(
                     draw["above"]
                     - Fraction(Decimal(draw["sensitivity"]) / Decimal(rows).sqrt())
                     - Fraction(1, 2),
@@ -162,53 +162,53 @@ def _equal(draw: Mapping[str, Any]) -> Decimal:
         )
 
 
-def _passes(gap: Fraction, variance: int) -> Decimal:
-    with localcontext(_context(0)):
-        return tail(_decimal(gap) / Decimal(variance).sqrt())
+def _passing_probability(gap: Fraction, variance: int) -> Decimal:
+    with localcontext(_decimal_context(0)):
+        return tail(_to_decimal(gap) / Decimal(variance).sqrt())
 
 
 def _one_of(chance: Decimal, rows: int) -> Decimal:
-    with localcontext(_context(0)):
+    with localcontext(_decimal_context(0)):
         return rows * chance if rows * chance < Decimal("1e-45") else 1 - (1 - chance) ** rows
 
 
 def curve(square: Fraction, epsilon: Fraction) -> Decimal:
     """P[N > epsilon/mu - mu/2] - e^epsilon P[N > epsilon/mu + mu/2]."""
-    with localcontext(_context(0)):
-        mu, loss = _decimal(square).sqrt(), _decimal(epsilon)
+    with localcontext(_decimal_context(0)):
+        mu, loss = _to_decimal(square).sqrt(), _to_decimal(epsilon)
         near, far = loss / mu - mu / 2, loss / mu + mu / 2
-    with localcontext(_context(min(far, Decimal(_FARTHEST)))):
+    with localcontext(_decimal_context(min(far, Decimal(_FARTHEST)))):
         return tail(near) - loss.exp() * tail(far)
 
 
 def tail(x: Decimal) -> Decimal:
     """P[N > x], from the alternating series of the error function."""
     if x < 0:
-        with localcontext(_context(0)):
+        with localcontext(_decimal_context(0)):
             return 1 - tail(-x)
     if x >= _FARTHEST:
         return Decimal(0)
-    with localcontext(_context(x)) as context:
+    with localcontext(_decimal_context(x)) as context:
         term, total, n = x, x, 0
         smallest = Decimal(10) ** -context.prec
         while abs(term) / (2 * n + 1) > smallest:
             n += 1
             term = -term * x * x / (2 * n)
             total += term / (2 * n + 1)
-        return Decimal(1) / 2 - total / (2 * _pi()).sqrt()
+        return Decimal(1) / 2 - total / (2 * _compute_pi()).sqrt()
 
 
-def _context(x: Decimal | int) -> Context:
+def _decimal_context(x: Decimal | int) -> Context:
     """Terms grow to e^(x^2/2) and leave a tail of e^(-x^2/2): both lose digits, and so does nothing else."""
     return Context(prec=_DIGITS + int(x * x) // 2 + 10, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
-def _pi() -> Decimal:
-    return +_machin(1_000)
+def _compute_pi() -> Decimal:
+    return +_machin_pi(1_000)
 
 
 @lru_cache(maxsize=1)
-def _machin(digits: int) -> Decimal:
+def _machin_pi(digits: int) -> Decimal:
     """Machin's 16 arctan(1/5) - 4 arctan(1/239), in whole numbers."""
     one: int = 10 ** (digits + 10)
 
@@ -225,5 +225,5 @@ def _machin(digits: int) -> Decimal:
         return Decimal(16 * arctan(5) - 4 * arctan(239)) / Decimal(one)
 
 
-def _decimal(number: Fraction) -> Decimal:
+def _to_decimal(number: Fraction) -> Decimal:
     return Decimal(number.numerator) / Decimal(number.denominator)

@@ -239,23 +239,27 @@ def checks(manifest: Manifest) -> list[Check]:
         judge(
             "format",
             Sentence("verify.manifest.version", format=folder.FORMAT, format_version=folder.FORMAT_VERSION),
-            lambda: _format(manifest),
+            lambda: _check_format(manifest),
         ),
-        judge("keys", Sentence("verify.manifest.manifest-has-all-its-sections-and"), lambda: _keys(manifest)),
+        judge(
+            "keys",
+            Sentence("verify.manifest.manifest-has-all-its-sections-and"),
+            lambda: _check_keys(manifest),
+        ),
         judge(
             "no-leak",
             Sentence("verify.manifest.manifest-names-no-salt-path-timing"),
-            lambda: _leaks(manifest.content, ()),
+            lambda: _check_leaks(manifest.content, ()),
         ),
         judge(
             "delta",
             Sentence("verify.manifest.delta-is-small-enough-for-guarantee"),
-            lambda: _delta(manifest.section("parameters"), manifest.section("guarantee")),
+            lambda: _check_delta(manifest.section("parameters"), manifest.section("guarantee")),
         ),
     ]
 
 
-def _format(manifest: Manifest) -> Iterator[str]:
+def _check_format(manifest: Manifest) -> Iterator[str]:
     if manifest.content.get("format") != folder.FORMAT:
         yield Sentence("verify.manifest.format-is-not", format=folder.FORMAT)
     version = manifest.content.get("format_version")
@@ -263,7 +267,7 @@ def _format(manifest: Manifest) -> Iterator[str]:
         yield Sentence("verify.manifest.format-version-is-not", format_version=folder.FORMAT_VERSION)
 
 
-def _keys(manifest: Manifest) -> Iterator[str]:
+def _check_keys(manifest: Manifest) -> Iterator[str]:
     content = manifest.content
     for name in manifest.repeated:
         yield Sentence("verify.manifest.key-is-given-twice-in-one", name=quoted(name))
@@ -283,24 +287,28 @@ def _keys(manifest: Manifest) -> Iterator[str]:
         if not _is_sentence(content.get(name, ""))
     )
     for name in _LISTS:
-        yield from _statements(name, content.get(name, []))
-    yield from _withheld(manifest)
+        yield from _check_statements(name, content.get(name, []))
+    yield from _check_withheld(manifest)
     yield from _plugin_problems(manifest)
-    yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _TEXTS | _LISTS | _OPTIONAL)
+    yield from _check_unknown_keys(
+        "the manifest", content, set(_SECTIONS) | _SENTENCES | _TEXTS | _LISTS | _OPTIONAL
+    )
     for section, (needed, allowed) in _ENTRIES.items():
         for name, entry in manifest.section(section).items():
             where = Sentence("verify.manifest.entry", section=section, name=quoted(name))
             if not isinstance(entry, dict) or not needed <= set(entry):
                 yield Sentence("verify.manifest.lacks-one-of", where=where, join=", ".join(sorted(needed)))
                 continue
-            yield from _unknown(where, entry, needed | allowed)
+            yield from _check_unknown_keys(where, entry, needed | allowed)
             for column in entry.get("columns", ()):
-                yield from _unknown(Sentence("verify.manifest.column-of", where=where), column, _COLUMN)
-    yield from _unknown("'software'", manifest.section("software"), _SOFTWARE)
+                yield from _check_unknown_keys(
+                    Sentence("verify.manifest.column-of", where=where), column, _COLUMN
+                )
+    yield from _check_unknown_keys("'software'", manifest.section("software"), _SOFTWARE)
     yield from _guarantee_keys(manifest.section("guarantee"))
     # A date, not a time of day: when exactly a curator worked is nobody's business.
     if isinstance(content.get("created"), str):
-        yield from _date(content["created"])
+        yield from _check_date(content["created"])
 
 
 def _is_sentence(value: Any) -> bool:
@@ -314,7 +322,7 @@ def _is_sentence(value: Any) -> bool:
     )
 
 
-def _date(created: str) -> Iterator[str]:
+def _check_date(created: str) -> Iterator[str]:
     """Require the one spelling of a date, which cannot carry anything else."""
     try:
         day = datetime.date.fromisoformat(created)
@@ -326,7 +334,7 @@ def _date(created: str) -> Iterator[str]:
         yield Sentence("verify.manifest.created-is-in-future")
 
 
-def _withheld(manifest: Manifest) -> Iterator[str]:
+def _check_withheld(manifest: Manifest) -> Iterator[str]:
     """Rows that were taken out by hand, by table; left out if there are none."""
     if "withheld" not in manifest.content:
         return
@@ -341,16 +349,18 @@ def _withheld(manifest: Manifest) -> Iterator[str]:
 
 
 def _guarantee_keys(guarantee: Mapping[str, Any]) -> Iterator[str]:
-    yield from _unknown("the guarantee", guarantee, _GUARANTEE)
+    yield from _check_unknown_keys("the guarantee", guarantee, _GUARANTEE)
     for name in ("assumptions", "caveats"):
-        yield from _statements(name, guarantee.get(name, []))
+        yield from _check_statements(name, guarantee.get(name, []))
     if isinstance(guarantee.get("implies"), dict):
-        yield from _unknown(Sentence("verify.draws.implied-guarantee"), guarantee["implies"], _IMPLIES)
+        yield from _check_unknown_keys(
+            Sentence("verify.draws.implied-guarantee"), guarantee["implies"], _IMPLIES
+        )
     for part in guarantee.get("parts") or ():
         yield from _guarantee_keys(part)
 
 
-def _delta(parameters: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Iterator[str]:
+def _check_delta(parameters: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Iterator[str]:
     """A delta of one in the number of users would be met by publishing somebody's history as it is."""
     delta, users = guarantee.get("delta") or 0, parameters.get("users")
     if not isinstance(delta, (int, float)):
@@ -364,7 +374,7 @@ def _delta(parameters: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Itera
         yield Sentence("verify.manifest.guarantee-says-delta-is-too-large")
 
 
-def _statements(name: str, listed: Any) -> Iterator[str]:
+def _check_statements(name: str, listed: Any) -> Iterator[str]:
     for one in listed if isinstance(listed, list) else [listed]:
         good = isinstance(one, dict) and "sentence" in one and _is_sentence(one["sentence"])
         if (
@@ -374,25 +384,25 @@ def _statements(name: str, listed: Any) -> Iterator[str]:
         ):
             yield Sentence("verify.manifest.is-not-list-of-statements-each", name=name)
             return
-        yield from _unknown(Sentence("verify.manifest.statement-of", name=name), one, _STATEMENT)
+        yield from _check_unknown_keys(Sentence("verify.manifest.statement-of", name=name), one, _STATEMENT)
 
 
-def _unknown(where: str, entry: Mapping[str, Any], known: set[str]) -> Iterator[str]:
+def _check_unknown_keys(where: str, entry: Mapping[str, Any], known: set[str]) -> Iterator[str]:
     for name in entry:
         if name not in known:
             yield Sentence("verify.manifest.has-unknown-key", where=where, name=quoted(name))
 
 
-def _leaks(value: Any, at: tuple[str, ...]) -> Iterator[str]:
+def _check_leaks(value: Any, at: tuple[str, ...]) -> Iterator[str]:
     if isinstance(value, dict):
         for name, inner in value.items():
             never = name.lower().replace("-", "_") in _NEVER and at not in {("tables",), ("files",)}
             if never and not isinstance(inner, bool):  # yes or no tells nothing of a log
                 yield Sentence("verify.manifest.key-does-not-belong-in-release", name=quoted(name))
             if (*at, name) != ("about",):  # the publisher's own words, which may be addresses
-                yield from _leaks(inner, (*at, name))
+                yield from _check_leaks(inner, (*at, name))
     elif isinstance(value, list):
         for inner in value:
-            yield from _leaks(inner, at)
+            yield from _check_leaks(inner, at)
     elif isinstance(value, str) and _PATH_LIKE.search(value):
         yield Sentence("verify.manifest.value-of-looks-like-path-or", join=quoted(".".join(at)))

@@ -72,12 +72,12 @@ class _References(HTMLParser):
         self.elements += 1
         given = {name: (value or "").strip() for name, value in attrs}
         if tag not in _HARMLESS:
-            self._say(f"<{tag[:20]}> can do more than show something")
+            self._add_problem(f"<{tag[:20]}> can do more than show something")
         for name, value in given.items():
             if name.startswith("on"):
-                self._say(f"<{tag[:20]}> has '{name[:20]}', which runs a script")
-            elif name in _REFERRING and not self._stays(tag, value):
-                self._say(f"<{tag[:20]}> has a '{name}' that points outside")
+                self._add_problem(f"<{tag[:20]}> has '{name[:20]}', which runs a script")
+            elif name in _REFERRING and not self._is_internal(tag, value):
+                self._add_problem(f"<{tag[:20]}> has a '{name}' that points outside")
             elif _LOADED_NAMES.search(value) and name in {
                 "style",
                 "fill",
@@ -86,9 +86,9 @@ class _References(HTMLParser):
                 "mask",
                 "clip-path",
             }:
-                self._say(f"<{tag[:20]}> has a {name} that loads from outside")
+                self._add_problem(f"<{tag[:20]}> has a {name} that loads from outside")
         if tag == "meta" and given.get("http-equiv", _POLICY).lower() != _POLICY:
-            self._say("<meta> tells the browser to do something")
+            self._add_problem("<meta> tells the browser to do something")
         self._within = tag if tag == "style" else ""
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -104,12 +104,12 @@ class _References(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._within == "style" and _LOADED_NAMES.search(data):
-            self._say("<style> loads from outside")
+            self._add_problem("<style> loads from outside")
 
-    def _stays(self, tag: str, value: str) -> bool:
+    def _is_internal(self, tag: str, value: str) -> bool:
         if tag == "img" and value.startswith("data:image/"):
             return True
         return value == "" or value.startswith("#") or value.partition("#")[0] in self.inside
 
-    def _say(self, problem: str) -> None:
+    def _add_problem(self, problem: str) -> None:
         self.found.append(f"{ascii(problem)[1:-1]} (line {self.getpos()[0]})")

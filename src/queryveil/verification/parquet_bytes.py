@@ -63,8 +63,8 @@ class Layout:
             while at < end:
                 header, body = struct(self.content, at)
                 at = body + header[_PAGE_PACKED]
-                unpacked = _unpacked(self.content[body:at], header[_PAGE_UNPACKED])
-                yield Page(_without(header, _PAGE_PACKED), unpacked)
+                unpacked = _decompress_page(self.content[body:at], header[_PAGE_UNPACKED])
+                yield Page(_without_fields(header, _PAGE_PACKED), unpacked)
 
 
 def layout(content: memoryview) -> Layout:
@@ -86,7 +86,7 @@ def layout(content: memoryview) -> Layout:
         start, packed, unpacked = at, 0, 0
         for column in group[_COLUMNS]:
             chunk = column[_CHUNK]
-            at, sizes = _walked(content, at, chunk)
+            at, sizes = _parse_pages(content, at, chunk)
             chunks.append((at - sizes[0], at))
             packed, unpacked = packed + sizes[0], unpacked + sizes[1]
         stated = [group.pop(name, None) for name in (_GROUP_PACKED, _GROUP_UNPACKED, _GROUP_AT)]
@@ -113,7 +113,7 @@ def count_values(content: memoryview) -> int:
     return values
 
 
-def _walked(content: memoryview, start: int, chunk: Struct) -> tuple[int, tuple[int, int]]:
+def _parse_pages(content: memoryview, start: int, chunk: Struct) -> tuple[int, tuple[int, int]]:
     """Go through the pages of a column; where they end, and their size packed and unpacked."""
     packed = chunk.pop(_PACKED)
     data_at, dictionary_at = chunk.pop(_DATA_AT), chunk.pop(_DICTIONARY_AT, None)
@@ -135,7 +135,7 @@ def _walked(content: memoryview, start: int, chunk: Struct) -> tuple[int, tuple[
     return at, (packed, unpacked)
 
 
-def _unpacked(packed: memoryview, size: int) -> bytes:
+def _decompress_page(packed: memoryview, size: int) -> bytes:
     """What one frame of Zstandard holds; nothing may stand behind it, or in a frame that readers skip."""
     # Asked first, so that a small page cannot unpack into all memory.
     if packed[4] & _FREE_BITS or zstandard.get_frame_parameters(packed).content_size != size:
@@ -150,13 +150,15 @@ def _unpacked(packed: memoryview, size: int) -> bytes:
 def differences(found: Layout, again: Layout) -> Iterator[str]:
     """How a file differs from what its own table gives when it is written again."""
     # Only another release of Arrow can say less.
-    follows = operator.eq if found.maker == again.maker else _within
+    follows = operator.eq if found.maker == again.maker else _is_within
     if not follows(found.footer, again.footer):
         newer = (
             ""
             if found.maker == again.maker
             else Sentence(
-                "verify.parquet-bytes.here-is", version=_version(found.maker), version_2=_version(again.maker)
+                "verify.parquet-bytes.here-is",
+                version=_writer_version(found.maker),
+                version_2=_writer_version(again.maker),
             )
         )
         yield Sentence("verify.parquet-bytes.its-footer-says-something-does-not", newer=newer)
@@ -168,18 +170,18 @@ def differences(found: Layout, again: Layout) -> Iterator[str]:
             return
 
 
-def _version(maker: bytes) -> str:
+def _writer_version(maker: bytes) -> str:
     return Sentence("verify.parquet-bytes.written-with-arrow", split=maker.decode().split()[-1])
 
 
-def _without(fields: Struct, *names: int) -> Struct:
+def _without_fields(fields: Struct, *names: int) -> Struct:
     return {name: value for name, value in fields.items() if name not in names}
 
 
-def _within(found: Any, again: Any) -> bool:
+def _is_within(found: Any, again: Any) -> bool:
     """Whether everything that is said is said again; less may be said, as older releases of Arrow do."""
     if isinstance(found, dict) and isinstance(again, dict):
-        return all(name in again and _within(value, again[name]) for name, value in found.items())
+        return all(name in again and _is_within(value, again[name]) for name, value in found.items())
     if isinstance(found, list) and isinstance(again, list):
-        return len(found) == len(again) and all(map(_within, found, again))
+        return len(found) == len(again) and all(map(_is_within, found, again))
     return bool(type(found) is type(again) and found == again)

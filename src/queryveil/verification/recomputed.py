@@ -48,12 +48,12 @@ class Worth:
 def of_draw(draw: Mapping[str, Any], *, probabilistic: bool) -> Worth:
     """What a draw of discrete Laplace noise is worth, as a manifest declares it."""
     with localcontext(_CONTEXT):
-        epsilon = _over(draw["sensitivity"], draw["scale"])
+        epsilon = _units_over_scale(draw["sensitivity"], draw["scale"])
         if draw["rows"] != "log":
             return Worth(epsilon, Decimal(0))
         p = published(draw["scale"], draw["above"] + 1 - draw["at_least"])
         if probabilistic:
-            loss = draw["sensitivity"] * _loss(p)
+            loss = draw["sensitivity"] * _selection_loss(p)
             delta = p * draw["users"] * draw["most"] / draw["at_least"]
             return Worth(max(epsilon, loss), min(Decimal(1), delta))
         # Below, the difference of nearly equal numbers is replaced by an upper bound that is as good.
@@ -71,7 +71,7 @@ def of_selection(draw: Mapping[str, Any]) -> Worth:
         # Below, the difference of nearly equal numbers is replaced by an upper bound that is as good.
         if counts > 1 and delta >= _TINY:
             delta = 1 - (1 - each) ** counts
-        return Worth(_over(counts, draw["scale"]), min(Decimal(1), delta))
+        return Worth(_units_over_scale(counts, draw["scale"]), min(Decimal(1), delta))
 
 
 def even_chance(scale: float, delta: float) -> int:
@@ -81,7 +81,7 @@ def even_chance(scale: float, delta: float) -> int:
     delta (e^(n epsilon) - 1)/(e^epsilon - 1), and one user later it exceeds 1/2.
     """
     with localcontext(_CONTEXT):
-        loss, each = _over(1, scale), Decimal(delta)
+        loss, each = _units_over_scale(1, scale), Decimal(delta)
         # Divided by e^epsilon, which may exceed every number.
         shrink = (-loss).exp()
         ratio = (1 - shrink + 2 * each * shrink) / (each * (1 + shrink))
@@ -93,10 +93,10 @@ def even_chance(scale: float, delta: float) -> int:
 def published(scale: float, needed: int) -> Decimal:
     """P[noise >= needed]."""
     with localcontext(_CONTEXT):
-        one_more = 1 + (-_over(1, scale)).exp()
+        one_more = 1 + (-_units_over_scale(1, scale)).exp()
         if needed >= 0:
-            return (-_over(needed, scale)).exp() / one_more
-        return 1 - (-_over(1 - needed, scale)).exp() / one_more
+            return (-_units_over_scale(needed, scale)).exp() / one_more
+        return 1 - (-_units_over_scale(1 - needed, scale)).exp() / one_more
 
 
 def at_least(stated: float, needed: Decimal, *, is_sum: bool) -> bool:
@@ -105,10 +105,10 @@ def at_least(stated: float, needed: Decimal, *, is_sum: bool) -> bool:
         return Decimal(stated) * (_ROUNDED_SUM if is_sum else 1) >= needed
 
 
-def _over(units: float, scale: float) -> Decimal:
+def _units_over_scale(units: float, scale: float) -> Decimal:
     ratio = Fraction(units) / Fraction(scale)
     return Decimal(ratio.numerator) / Decimal(ratio.denominator)
 
 
-def _loss(p: Decimal) -> Decimal:
+def _selection_loss(p: Decimal) -> Decimal:
     return p * (1 + p) if p < _TINY else -(1 - p).ln()

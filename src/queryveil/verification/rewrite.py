@@ -118,7 +118,7 @@ def _manifest_problems(
         return
     closest: list[str] | None = None
     for plan in planned.plans(content, taxonomy):
-        found = list(differences(content, _expected(plan, content, tables), ""))
+        found = list(differences(content, _expected_manifest(plan, content, tables), ""))
         if closest is None or len(found) < len(closest):
             closest = found
         if not found:
@@ -142,14 +142,16 @@ def _manifest_problems(
 
 
 def _format_problems(release: Path, content: Mapping[str, Any]) -> Iterator[str]:
-    if _text(release) != folder.as_json(content):
+    if _read_text(release) != folder.as_json(content):
         yield Sentence("verify.rewrite.manifest-is-not-formatted-as-queryveil")
 
 
-def _expected(plan: Plan, content: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> dict[str, Any]:
+def _expected_manifest(
+    plan: Plan, content: Mapping[str, Any], tables: Mapping[str, pa.Table]
+) -> dict[str, Any]:
     about = About.from_dict(content.get("about", {}))
     release = Release(
-        plan=_admitted(plan, content),
+        plan=_admit_caveats(plan, content),
         tables=dict(tables),
         about=about,
         withheld=content.get("withheld", {}),
@@ -157,10 +159,10 @@ def _expected(plan: Plan, content: Mapping[str, Any], tables: Mapping[str, pa.Ta
         software=content["software"],
     )
     expected: dict[str, Any] = json.loads(folder.as_json(to_data(release.manifest())))
-    return expected | {"documents": content["documents"], "files": _files(content["files"])}
+    return expected | {"documents": content["documents"], "files": _file_entries(content["files"])}
 
 
-def _admitted(plan: Plan, content: Mapping[str, Any]) -> Plan:
+def _admit_caveats(plan: Plan, content: Mapping[str, Any]) -> Plan:
     """The plan with what a release may admit beyond it: a delta too large for users that are not told, known noise."""
     plan = with_plugins(plan, tuple(Plugin(**one) for one in content.get("plugins", ())))
     guarantee, stated = plan.guarantee, content["guarantee"]
@@ -171,7 +173,7 @@ def _admitted(plan: Plan, content: Mapping[str, Any]) -> Plan:
     return dataclasses.replace(plan, guarantee=guarantee)
 
 
-def _files(stated: Mapping[str, Any]) -> dict[str, Any]:
+def _file_entries(stated: Mapping[str, Any]) -> dict[str, Any]:
     """The form of each entry; other checks compare digests and sizes with the files."""
     return {
         name: {key: entry[key] for key in ("sha256", "bytes", "rows") if key in entry}
@@ -184,22 +186,22 @@ def differences(found: Any, expected: Any, at: str) -> Iterator[str]:
     if isinstance(found, dict) and isinstance(expected, dict):
         if list(found) != list(expected):
             names = [name for name in {**found, **expected} if name not in found or name not in expected]
-            yield from [_below(at, name) for name in names] or [at or "the order of the keys"]
+            yield from [_join_path(at, name) for name in names] or [at or "the order of the keys"]
             return
         for name in found:
-            yield from differences(found[name], expected[name], _below(at, name))
+            yield from differences(found[name], expected[name], _join_path(at, name))
     elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
         for number, (one, other) in enumerate(zip(found, expected, strict=True)):
-            yield from differences(one, other, _below(at, str(number)))
+            yield from differences(one, other, _join_path(at, str(number)))
     elif type(found) is not type(expected) or found != expected:
         yield at
 
 
-def _below(at: str, name: str) -> str:
+def _join_path(at: str, name: str) -> str:
     return f"{at}.{name}" if at else name
 
 
-def _text(release: Path) -> str:
+def _read_text(release: Path) -> str:
     file = folder.file_inside(release, folder.MANIFEST)
     return file.read_bytes().decode() if file is not None else ""
 

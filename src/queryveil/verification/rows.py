@@ -26,10 +26,14 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         return []
     tables = {name: opened[name].table for name in declared}
     draws = manifest.content.get("draws")
-    above, listed = thresholds(manifest), _listed(draws)
+    above, listed = thresholds(manifest), _list_thresholds(draws)
     return [
-        judge("thresholds", _good(above, listed), lambda: _low(tables, declared, above, listed)),
-        *_deviations(manifest, tables),
+        judge(
+            "thresholds",
+            _passing_text(above, listed),
+            lambda: _check_thresholds(tables, declared, above, listed),
+        ),
+        *_check_deviations(manifest, tables),
         judge(
             "texts",
             Sentence("verify.rows.queries-and-keywords-are-in-normal"),
@@ -38,17 +42,17 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         judge(
             "distinct",
             Sentence("verify.rows.no-row-appears-twice-where-all"),
-            lambda: _twice(tables, declared),
+            lambda: _check_duplicates(tables, declared),
         ),
         judge(
             "order",
             Sentence("verify.rows.order-of-rows-tells-nothing-more"),
-            lambda: _orders(tables, declared),
+            lambda: _check_orders(tables, declared),
         ),
         judge(
             "published",
             Sentence("verify.rows.queries-refer-to-another-table-are"),
-            lambda: _outside(tables, declared),
+            lambda: _check_ranges(tables, declared),
         ),
     ]
 
@@ -67,7 +71,7 @@ def thresholds(manifest: Manifest) -> dict[str, int | None]:
     return found
 
 
-def _listed(draws: Any) -> dict[str, tuple[int, int]]:
+def _list_thresholds(draws: Any) -> dict[str, tuple[int, int]]:
     """By table the threshold of a public list, and how many items can have it."""
     found: dict[str, tuple[int, int]] = {}
     for draw in draws if isinstance(draws, list) else ():
@@ -79,7 +83,7 @@ def _listed(draws: Any) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _good(above: Mapping[str, int | None], listed: Mapping[str, tuple[int, int]]) -> str:
+def _passing_text(above: Mapping[str, int | None], listed: Mapping[str, tuple[int, int]]) -> str:
     bounded = [
         f"{name} above {top:,}" + (f" ({listed[name][0]:,} on the public list)" if name in listed else "")
         for name, top in above.items()
@@ -90,7 +94,7 @@ def _good(above: Mapping[str, int | None], listed: Mapping[str, tuple[int, int]]
     return Sentence("verify.rows.counts-are-above-their-thresholds", join=", ".join(bounded))
 
 
-def _low(
+def _check_thresholds(
     tables: Mapping[str, pa.Table],
     declared: Mapping[str, Any],
     above: Mapping[str, int | None],
@@ -123,7 +127,7 @@ def _at_most(table: pa.Table, top: int | None) -> int:
     return 0 if top is None else pc.sum(pc.less_equal(table["count"], top)).as_py() or 0
 
 
-def _deviations(manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Check]:
+def _check_deviations(manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Check]:
     """The check of deviations, if any table has them."""
     stated = [name for name, table in tables.items() if "deviation" in table.column_names]
     if not stated:
@@ -161,7 +165,7 @@ def noise_of_counts(manifest: Manifest, name: str) -> tuple[int, int]:
     return int(draws[-1]["scale"]), int(manifest.section("calibration")["grid"])
 
 
-def _twice(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
+def _check_duplicates(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
     for name, table in tables.items():
         unique = list(declared[name]["unique"])
         twice = table.num_rows - table.group_by(unique).aggregate([]).num_rows if unique else 0
@@ -169,15 +173,15 @@ def _twice(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Itera
             yield Sentence("verify.rows.rows-of-table-appear-twice", twice=twice, name=name)
 
 
-def _orders(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
+def _check_orders(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
     for name, table in tables.items():
         keys = declared[name]["order"]
-        if keys and not _ordered(table, keys):
+        if keys and not _is_ordered(table, keys):
             order = ", ".join(f"{key} (largest first)" if key == "count" else key for key in keys)
             yield Sentence("verify.rows.table-is-not-ordered-by", name=name, order=order)
 
 
-def _ordered(table: pa.Table, keys: list[str]) -> bool:
+def _is_ordered(table: pa.Table, keys: list[str]) -> bool:
     """Whether each row is at or after the one before it, text being compared by its bytes."""
     if table.num_rows < 2:
         return True
@@ -193,7 +197,7 @@ def _ordered(table: pa.Table, keys: list[str]) -> bool:
     return True
 
 
-def _outside(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
+def _check_ranges(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
     for name, table in tables.items():
         for column, place in declared[name].get("inside", {}).items():
             where, _, other = place.partition(".")

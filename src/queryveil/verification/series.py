@@ -36,13 +36,13 @@ _NOT_CHECKED = (
 
 def verify(path: Path, release: Callable[[Path], Verification]) -> Verification:
     """Check a series; `release` checks one of its folders."""
-    content = _read(path)
+    content = _read_index(path)
     periods = [str(one.get("folder")) for one in content.get("periods") or () if isinstance(one, dict)]
     made = [
         judge(
             "series-format",
             Sentence("verify.series.version", format=index.FORMAT, format_version=index.FORMAT_VERSION),
-            lambda: _format(content),
+            lambda: _check_format(content),
         ),
         judge(
             "software",
@@ -52,45 +52,45 @@ def verify(path: Path, release: Callable[[Path], Verification]) -> Verification:
         judge(
             "series-calendar",
             Sentence("verify.series.every-period-of-calendar-is-there"),
-            lambda: _calendar(content),
+            lambda: _check_calendar(content),
         ),
         judge(
             "series-folder",
             Sentence("verify.series.folder-holds-index-releases-and-nothing"),
-            lambda: _folder(path, content),
+            lambda: _check_folder(path, content),
         ),
         judge(
             "series-digests",
             Sentence("verify.series.every-release-is-one-index-names"),
-            lambda: _digests(path, content),
+            lambda: _check_digests(path, content),
         ),
         judge(
             "series-alike",
             Sentence("verify.series.all-releases-have-method-parameters-and"),
-            lambda: _alike(path, content),
+            lambda: _check_alike(path, content),
         ),
         judge(
             "series-guarantee",
             Sentence("verify.series.guarantee-follows-from-of-one-period"),
-            lambda: _guarantee(path, content),
+            lambda: _check_guarantee(path, content),
         ),
         judge(
             "series-index",
             Sentence("verify.series.every-value-and-sentence-of-follows", series=index.SERIES),
-            lambda: _index(path, content),
+            lambda: _check_index(path, content),
         ),
         judge(
             "series-page",
             Sentence("verify.series.is-what-index-says-and-refers", page=index.PAGE),
-            lambda: _page(path, content),
+            lambda: _check_page(path, content),
         ),
     ]
     for name in periods:
-        made.append(_one(path, name, release))
+        made.append(_check_period(path, name, release))
     return Verification(path, tuple(made), _NOT_CHECKED)
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read_index(path: Path) -> Mapping[str, Any]:
     try:
         found = json.loads((path / index.SERIES).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -102,7 +102,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     return found
 
 
-def _one(path: Path, name: str, release: Callable[[Path], Verification]) -> Check:
+def _check_period(path: Path, name: str, release: Callable[[Path], Verification]) -> Check:
     def problems() -> Iterator[str]:
         if not folder.is_plain_name(name) or (path / name).is_symlink():
             yield Sentence("verify.series.its-folder-has-no-plain-name")
@@ -122,20 +122,20 @@ def _one(path: Path, name: str, release: Callable[[Path], Verification]) -> Chec
     )
 
 
-def _format(content: Mapping[str, Any]) -> Iterator[str]:
+def _check_format(content: Mapping[str, Any]) -> Iterator[str]:
     if (content.get("format"), content.get("format_version")) != (index.FORMAT, index.FORMAT_VERSION):
         yield Sentence(
             "verify.series.format-is-not-version", format=index.FORMAT, format_version=index.FORMAT_VERSION
         )
 
 
-def _of(content: Mapping[str, Any]) -> Calendar:
+def _parse_calendar(content: Mapping[str, Any]) -> Calendar:
     given = content["calendar"]
     return Calendar.of(given["period"], given["from"], given["to"])
 
 
-def _calendar(content: Mapping[str, Any]) -> Iterator[str]:
-    planned = [one.name for one in _of(content).periods()]
+def _check_calendar(content: Mapping[str, Any]) -> Iterator[str]:
+    planned = [one.name for one in _parse_calendar(content).periods()]
     there = [one["period"] for one in content["periods"]]
     if content["calendar"]["periods"] != len(planned) or content["calendar"]["time_zone"] != "UTC":
         yield Sentence("verify.series.calendar-does-not-say-how-many")
@@ -150,14 +150,14 @@ def _calendar(content: Mapping[str, Any]) -> Iterator[str]:
         yield Sentence("verify.series.its-periods-are-not-those-of")
 
 
-def _folder(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
+def _check_folder(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     named = {index.SERIES, index.PAGE, *(one["folder"] for one in content["periods"])}
     for entry in sorted(path.iterdir()):
         if entry.is_symlink() or entry.name not in named:
             yield Sentence("verify.series.is-link-or-is-not-named", name=quoted(entry.name))
 
 
-def _digests(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
+def _check_digests(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     for one in content["periods"]:
         file = (
             folder.file_inside(path / one["folder"], folder.MANIFEST)
@@ -170,7 +170,7 @@ def _digests(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
             yield Sentence("verify.series.release-of-has-another-manifest", period=quoted(one["period"]))
 
 
-def _manifests(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _period_manifests(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for one in content["periods"]:
         inside = folder.is_plain_name(one["folder"]) and not (path / one["folder"]).is_symlink()
         file = folder.file_inside(path / one["folder"], folder.MANIFEST) if inside else None
@@ -178,24 +178,24 @@ def _manifests(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Ma
             yield one["period"], json.loads(file.read_text(encoding="utf-8"))
 
 
-def _alike(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
-    for name, manifest in _manifests(path, content):
+def _check_alike(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
+    for name, manifest in _period_manifests(path, content):
         for key in ("method", "parameters", "what"):
             if manifest[key] != content[key]:
                 yield Sentence("verify.series.release-of-has-another", name=quoted(name), key=key)
-        if manifest.get("about", {}) != _said(content, name):
+        if manifest.get("about", {}) != _publisher_statements(content, name):
             yield Sentence("verify.series.release-of-says-something-else-of", name=quoted(name))
-        if _kept(manifest["guarantee"]) != content["guarantee"]["one_period"]:
+        if _composable_guarantee(manifest["guarantee"]) != content["guarantee"]["one_period"]:
             yield Sentence("verify.series.release-of-has-another-guarantee", name=quoted(name))
 
 
-def _said(content: Mapping[str, Any], period: str) -> dict[str, str]:
+def _publisher_statements(content: Mapping[str, Any], period: str) -> dict[str, str]:
     """What a release says of its publisher, as follows from the index."""
-    one = next(one for one in _of(content).periods() if one.name == period)
+    one = next(one for one in _parse_calendar(content).periods() if one.name == period)
     return of_release(content.get("about", {}), one).as_dict()
 
 
-def _kept(stated: Mapping[str, Any]) -> Mapping[str, Any]:
+def _composable_guarantee(stated: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a series keeps of the guarantee of a release: of a probabilistic one, what it implies."""
     if stated["kind"] != PROBABILISTIC:
         return stated
@@ -203,14 +203,14 @@ def _kept(stated: Mapping[str, Any]) -> Mapping[str, Any]:
     return kept
 
 
-def _guarantee(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
-    stated, calendar = content["guarantee"], _of(content)
+def _check_guarantee(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
+    stated, calendar = content["guarantee"], _parse_calendar(content)
     if stated["unit"] not in UNITS:
         yield Sentence("verify.series.unit-is-neither-user-nor-user")
         return
     count = len(calendar.periods())
     found = Promise.from_dict(stated, calendar.period, count)
-    draws = next((manifest["draws"] for _, manifest in _manifests(path, content)), None)
+    draws = next((manifest["draws"] for _, manifest in _period_manifests(path, content)), None)
     if draws is None:
         return
     if found.one.kind == PROBABILISTIC:
@@ -221,13 +221,13 @@ def _guarantee(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
         yield Sentence("verify.series.nothing-is-promised-for-period-and")
 
 
-def _index(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
-    manifest = next((one for _, one in _manifests(path, content)), None)
+def _check_index(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
+    manifest = next((one for _, one in _period_manifests(path, content)), None)
     if manifest is None:
         yield Sentence("verify.series.series-has-no-release-to-compute")
         return
     try:
-        expected = _expected(path, content, manifest)
+        expected = _expected_index(path, content, manifest)
     except InputError:
         yield Sentence("verify.series.release-is-missing-or-cannot-be")
         return
@@ -240,20 +240,20 @@ def _index(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
         yield Sentence("verify.series.is-not-formatted-as-queryveil-formats", series=index.SERIES)
 
 
-def _expected(path: Path, content: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _expected_index(path: Path, content: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The index as the writer writes it, with what only the publisher decides: name, words, calendar and unit."""
     check_name(content["name"])
     head = {"name": content["name"]}
     head |= {name: manifest[name] for name in ("what", "method", "parameters")}
     head |= {"about": content["about"]} if content.get("about") else {}
     head |= {"software": folder.software_version()}
-    document = index.document(path, head, _of(content), _promise(content, manifest))
+    document = index.document(path, head, _parse_calendar(content), _parse_guarantee(content, manifest))
     expected: dict[str, Any] = json.loads(folder.as_json(to_data(document)))
     return expected | {"files": content["files"]}
 
 
-def _promise(content: Mapping[str, Any], manifest: Mapping[str, Any]) -> Promise:
-    calendar, stated = _of(content), content["guarantee"]
+def _parse_guarantee(content: Mapping[str, Any], manifest: Mapping[str, Any]) -> Promise:
+    calendar, stated = _parse_calendar(content), content["guarantee"]
     periods = len(calendar.periods())
     one = Guarantee.from_dict(manifest["guarantee"])
     if not one.private:
@@ -269,7 +269,7 @@ def _promise(content: Mapping[str, Any], manifest: Mapping[str, Any]) -> Promise
     return dataclasses.replace(found, whole=whole)
 
 
-def _page(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
+def _check_page(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     file = folder.file_inside(path, index.PAGE)
     if file is None:
         yield Sentence("verify.series.is-missing", page=index.PAGE)

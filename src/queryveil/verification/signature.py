@@ -26,12 +26,12 @@ class Signed:
 
     def checks(self) -> list[Check]:
         """None, where a release is not signed and nobody asks whose it is."""
-        if self.trusted is None and not self._there:
+        if self.trusted is None and not self._is_signed:
             return []
-        return [judge("signature", self._good(), self._problems)]
+        return [judge("signature", self._passing_text(), self._check_key)]
 
     def unchecked(self) -> Iterator[str]:
-        if not self._there:
+        if not self._is_signed:
             yield Sentence("verify.signature.publisher-nobody-signed-release-so-anyone")
         elif self.trusted is None:
             by = self._fingerprint()
@@ -48,10 +48,10 @@ class Signed:
             )
 
     @property
-    def _there(self) -> bool:
+    def _is_signed(self) -> bool:
         return (self.release / folder.SIGNATURE).exists()
 
-    def _read(self) -> Signature:
+    def _read_signature(self) -> Signature:
         file = folder.file_inside(self.release, folder.SIGNATURE)
         if file is None or file.stat().st_size > 1 << 16:
             raise ValueError("it is not a file")
@@ -59,11 +59,11 @@ class Signed:
 
     def _fingerprint(self) -> str:
         try:
-            return self._read().fingerprint
+            return self._read_signature().fingerprint
         except ValueError:
             return ""
 
-    def _good(self) -> str:
+    def _passing_text(self) -> str:
         whose = (
             Sentence("verify.signature.key-given")
             if self.trusted is not None
@@ -73,12 +73,12 @@ class Signed:
             "verify.signature.manifest-is-signed-by", fingerprint=self._fingerprint(), whose=whose
         )
 
-    def _problems(self) -> Iterator[str]:
-        if not self._there:
+    def _check_key(self) -> Iterator[str]:
+        if not self._is_signed:
             yield Sentence("verify.signature.release-is-not-signed")
             return
         try:
-            found = self._read()
+            found = self._read_signature()
         except ValueError:
             yield Sentence("verify.signature.is-not-signature-of-release", signature=folder.SIGNATURE)
             return

@@ -23,7 +23,7 @@ def sign(release: str | Path, key: str | Path, *, replace: bool = False) -> sshs
     path = Path(release)
     file = path / folder.SIGNATURE
     if not replace and (file.exists() or file.is_symlink()):
-        raise _exists(path)
+        raise _exists_error(path)
     checked = verify(path)
     # A signature that does not fit the manifest any more is what a new one is for.
     failed = [check.name for check in checked.failed if not (replace and check.name == "signature")]
@@ -38,11 +38,11 @@ def sign(release: str | Path, key: str | Path, *, replace: bool = False) -> sshs
         raise InputError(f"'{path}' is not a release", "name a folder that `publish` wrote")
     made = sshsig.sign(manifest.read_bytes(), Path(key))
     with output.disk_errors(file, ""):
-        _write(path, file, made.text(), replace=replace)
+        _write_signature(path, file, made.text(), replace=replace)
     return made
 
 
-def _write(release: Path, file: Path, text: str, *, replace: bool) -> None:
+def _write_signature(release: Path, file: Path, text: str, *, replace: bool) -> None:
     """At once, and without taking the place of another one unless asked to."""
     # Beside the folder: whatever is left inside by a power cut would be a stranger there.
     place = Path(os.path.abspath(release))  # noqa: PTH100 (a name also for '.')
@@ -57,7 +57,7 @@ def _write(release: Path, file: Path, text: str, *, replace: bool) -> None:
         else:
             os.link(temporary, file)
     except FileExistsError:
-        raise _exists(release) from None
+        raise _exists_error(release) from None
     finally:
         temporary.unlink(missing_ok=True)
     handle = os.open(release, os.O_RDONLY)
@@ -67,7 +67,7 @@ def _write(release: Path, file: Path, text: str, *, replace: bool) -> None:
         os.close(handle)
 
 
-def _exists(release: Path) -> UsageError:
+def _exists_error(release: Path) -> UsageError:
     return UsageError(
         f"the release '{release}' is signed already",
         f"pass {argument('replace', True)} to replace that signature with yours",

@@ -46,7 +46,7 @@ class Signature:
 
         try:
             Ed25519PublicKey.from_public_bytes(self.public).verify(
-                self.signature, _signed(content, self.hash)
+                self.signature, _signed_blob(content, self.hash)
             )
         except InvalidSignature:
             return False
@@ -54,8 +54,8 @@ class Signature:
 
     def text(self) -> str:
         """The signature file."""
-        parts = (_key_blob(self.public), NAMESPACE, b"", self.hash, _texts(_ED25519, self.signature))
-        blob = _MAGIC + (1).to_bytes(4) + _texts(*parts)
+        parts = (_key_blob(self.public), NAMESPACE, b"", self.hash, _encode_texts(_ED25519, self.signature))
+        blob = _MAGIC + (1).to_bytes(4) + _encode_texts(*parts)
         return "\n".join([_BEGIN, *textwrap.wrap(base64.b64encode(blob).decode(), 70), _END]) + "\n"
 
     @classmethod
@@ -67,7 +67,7 @@ class Signature:
         blob = base64.b64decode("".join(lines[1:-2]), validate=True)
         if blob[:10] != _MAGIC + (1).to_bytes(4):
             raise ValueError("it is not a signature of OpenSSH")
-        key, namespace, reserved, hashed, signature = _parts(blob[10:], 5)
+        key, namespace, reserved, hashed, signature = _decode_parts(blob[10:], 5)
         if namespace != NAMESPACE or reserved or hashed not in _HASHES:
             raise ValueError("it signs something other than a release")
         made = cls(_of_kind(key, 32), hashed, _of_kind(signature, 64))
@@ -82,7 +82,7 @@ def sign(content: bytes, key: Path) -> Signature:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    text = _read(key)
+    text = _read_key(key)
     if _PRIVATE not in text:
         raise InputError(
             f"'{key}' is not a private key of OpenSSH",
@@ -106,12 +106,12 @@ def sign(content: bytes, key: Path) -> Signature:
             "make one with ssh-keygen -t ed25519 -f FILE",
         )
     public = private.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
-    return Signature(public, _HASHES[0], private.sign(_signed(content, _HASHES[0])))
+    return Signature(public, _HASHES[0], private.sign(_signed_blob(content, _HASHES[0])))
 
 
 def public_keys(file: Path) -> list[bytes]:
     """The Ed25519 keys of a `.pub` file, or of lines of a name and a key (allowed signers without options)."""
-    text = _read(file)
+    text = _read_key(file)
     if _PRIVATE in text:
         raise UsageError(f"'{file}' is a private key", "name the public one, which ends in .pub")
     found = []
@@ -136,7 +136,7 @@ def fingerprint(public: bytes) -> str:
     return "SHA256:" + base64.b64encode(hashlib.sha256(_key_blob(public)).digest()).decode().rstrip("=")
 
 
-def _read(file: Path) -> bytes:
+def _read_key(file: Path) -> bytes:
     try:
         if not file.is_file():
             raise InputError(
@@ -150,28 +150,28 @@ def _read(file: Path) -> bytes:
         ) from None
 
 
-def _signed(content: bytes, hashed: bytes) -> bytes:
+def _signed_blob(content: bytes, hashed: bytes) -> bytes:
     digest = hashlib.new(hashed.decode(), content).digest()
-    return _MAGIC + _texts(NAMESPACE, b"", hashed, digest)
+    return _MAGIC + _encode_texts(NAMESPACE, b"", hashed, digest)
 
 
 def _key_blob(public: bytes) -> bytes:
-    return _texts(_ED25519, public)
+    return _encode_texts(_ED25519, public)
 
 
 def _of_kind(blob: bytes, size: int) -> bytes:
     """The bytes of an Ed25519 key or signature."""
-    kind, value = _parts(blob, 2)
+    kind, value = _decode_parts(blob, 2)
     if kind != _ED25519 or len(value) != size:
         raise ValueError("it was not made with an Ed25519 key")
     return value
 
 
-def _texts(*parts: bytes) -> bytes:
+def _encode_texts(*parts: bytes) -> bytes:
     return b"".join(len(one).to_bytes(4) + one for one in parts)
 
 
-def _parts(blob: bytes, number: int) -> Sequence[bytes]:
+def _decode_parts(blob: bytes, number: int) -> Sequence[bytes]:
     found, at = [], 0
     for _ in range(number):
         size = int.from_bytes(blob[at : at + 4])

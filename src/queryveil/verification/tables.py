@@ -40,7 +40,7 @@ def read(release: Path, manifest: Manifest) -> tuple[dict[str, Opened], dict[str
             continue
         try:
             # Page headers and not the footer, which the decoder does not believe either.
-            with _mapped(file) as content, memoryview(content) as view:
+            with _map_file(file) as content, memoryview(content) as view:
                 tables.require_bounded(parquet_bytes.count_values(view), file)
             opened[name] = Opened(file, *tables.read_table(file))
         except Exception as error:
@@ -62,23 +62,25 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[str
                 rows=rows,
                 value="row" if rows == 1 else "rows",
             ),
-            lambda: _shapes(manifest, opened, broken),
+            lambda: _check_shapes(manifest, opened, broken),
         ),
-        judge("cells", Sentence("verify.tables.no-cell-is-empty"), lambda: _nulls(opened)),
+        judge("cells", Sentence("verify.tables.no-cell-is-empty"), lambda: _check_nulls(opened)),
         judge(
             "parquet-metadata",
             Sentence("verify.tables.tables-have-no-metadata-beyond-their"),
-            lambda: _metadata(opened),
+            lambda: _check_metadata(opened),
         ),
         judge(
             "parquet-bytes",
             Sentence("verify.tables.table-files-hide-nothing-written-again"),
-            lambda: _bytes(opened),
+            lambda: _check_bytes(opened),
         ),
     ]
 
 
-def _shapes(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[str, str]) -> Iterator[str]:
+def _check_shapes(
+    manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[str, str]
+) -> Iterator[str]:
     if not manifest.section("tables"):
         yield Sentence("verify.tables.manifest-names-no-table")
     for name, reason in broken.items():
@@ -99,15 +101,15 @@ def _shapes(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[st
                     num_rows=one.table.num_rows,
                 )
                 break
-        if _columns(stated) != [(field.name, str(field.type)) for field in one.table.schema]:
+        if _stated_columns(stated) != [(field.name, str(field.type)) for field in one.table.schema]:
             yield Sentence("verify.tables.table-does-not-have-stated-columns", name=quoted(name))
 
 
-def _columns(stated: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+def _stated_columns(stated: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     return [(column.get("name"), column.get("type")) for column in stated.get("columns", ())]
 
 
-def _nulls(opened: Mapping[str, Opened]) -> Iterator[str]:
+def _check_nulls(opened: Mapping[str, Opened]) -> Iterator[str]:
     for name, one in opened.items():
         for field, column in zip(one.table.schema, one.table.columns, strict=True):
             if column.null_count:
@@ -118,7 +120,7 @@ def _nulls(opened: Mapping[str, Opened]) -> Iterator[str]:
                 )
 
 
-def _metadata(opened: Mapping[str, Opened]) -> Iterator[str]:
+def _check_metadata(opened: Mapping[str, Opened]) -> Iterator[str]:
     for name, one in opened.items():
         for key, value in one.metadata.items():
             if key != _ARROW_SCHEMA:
@@ -136,7 +138,7 @@ def _metadata(opened: Mapping[str, Opened]) -> Iterator[str]:
                 yield Sentence("verify.tables.table-stores-two-different-schemas", name=quoted(name))
 
 
-def _bytes(opened: Mapping[str, Opened]) -> Iterator[str]:
+def _check_bytes(opened: Mapping[str, Opened]) -> Iterator[str]:
     for name, one in opened.items():
         if not one.table.num_columns:
             yield Sentence("verify.tables.table-has-no-column", name=quoted(name))
@@ -144,16 +146,16 @@ def _bytes(opened: Mapping[str, Opened]) -> Iterator[str]:
         with workspace.temporary_folder() as place:
             again = place / "again.parquet"
             folder.write_table(one.table, again)
-            with _mapped(one.file) as found, _mapped(again) as written:
+            with _map_file(one.file) as found, _map_file(again) as written:
                 if found[:] == written[:]:
                     continue
                 yield from (
                     Sentence("verify.tables.table-2", name=quoted(name), problem=problem)
-                    for problem in _compared(found, written)
+                    for problem in _byte_differences(found, written)
                 )
 
 
-def _compared(found: mmap.mmap, again: mmap.mmap) -> list[str]:
+def _byte_differences(found: mmap.mmap, again: mmap.mmap) -> list[str]:
     with memoryview(found) as theirs, memoryview(again) as ours:
         try:
             layout = parquet_bytes.layout(theirs)
@@ -167,6 +169,6 @@ def _compared(found: mmap.mmap, again: mmap.mmap) -> list[str]:
         return list(parquet_bytes.differences(layout, parquet_bytes.layout(ours)))
 
 
-def _mapped(file: Path) -> mmap.mmap:
+def _map_file(file: Path) -> mmap.mmap:
     with file.open("rb") as content:
         return mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ)

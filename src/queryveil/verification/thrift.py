@@ -17,10 +17,10 @@ Struct = dict[int, Any]
 
 def struct(content: bytes | memoryview, at: int = 0) -> tuple[Struct, int]:
     """The structure that begins at a place, and where it ends. ValueError or IndexError if there is none."""
-    return _struct(content, at, 0)
+    return _parse_struct(content, at, 0)
 
 
-def _struct(content: bytes | memoryview, at: int, depth: int) -> tuple[Struct, int]:
+def _parse_struct(content: bytes | memoryview, at: int, depth: int) -> tuple[Struct, int]:
     if depth > _DEEPEST:
         raise ValueError("structures are nested too deep")
     found: Struct = {}
@@ -33,15 +33,17 @@ def _struct(content: bytes | memoryview, at: int, depth: int) -> tuple[Struct, i
         if head >> 4:
             number += head >> 4
         else:
-            number, at = _whole(content, at)
+            number, at = _parse_integer(content, at)
         if number < 1 or number in found:
             raise ValueError("a field appears twice, or has no number")
         # Two types may hold one value; of lists, also the type of what is in them.
         found[-number] = (head & 15, content[at] & 15 if head & 15 in (9, 10) else 0)
-        found[number], at = _value(content, at, head & 15, depth, inside=False)
+        found[number], at = _parse_value(content, at, head & 15, depth, inside=False)
 
 
-def _value(content: bytes | memoryview, at: int, kind: int, depth: int, *, inside: bool) -> tuple[Any, int]:
+def _parse_value(
+    content: bytes | memoryview, at: int, kind: int, depth: int, *, inside: bool
+) -> tuple[Any, int]:
     """A value of a field; `inside` a list, where a truth value is a byte of its own.
 
     Types: true, false, a byte, three sizes of whole numbers, a double, bytes, list, set, map, structure.
@@ -53,48 +55,48 @@ def _value(content: bytes | memoryview, at: int, kind: int, depth: int, *, insid
         case 3:
             found = content[at], at + 1
         case 4 | 5 | 6:
-            found = _whole(content, at)
+            found = _parse_integer(content, at)
         case 7:
-            found = _bytes(content, at, 8)
+            found = _take_bytes(content, at, 8)
         case 8:
-            length, at = _varint(content, at)
-            found = _bytes(content, at, length)
+            length, at = _parse_varint(content, at)
+            found = _take_bytes(content, at, length)
         case 9 | 10:
-            found = _list(content, at, depth)
+            found = _parse_list(content, at, depth)
         case 12:
-            found = _struct(content, at, depth + 1)
+            found = _parse_struct(content, at, depth + 1)
         case _:  # maps among them
             raise ValueError("a field has a type that Parquet does not use")
     return found
 
 
-def _list(content: bytes | memoryview, at: int, depth: int) -> tuple[list[Any], int]:
+def _parse_list(content: bytes | memoryview, at: int, depth: int) -> tuple[list[Any], int]:
     head = content[at]
     at += 1
     size = head >> 4
     if size == 15:
-        size, at = _varint(content, at)
+        size, at = _parse_varint(content, at)
     if size > len(content):
         raise ValueError("a list is longer than the file")
     found = []
     for _ in range(size):
-        one, at = _value(content, at, head & 15, depth, inside=True)
+        one, at = _parse_value(content, at, head & 15, depth, inside=True)
         found.append(one)
     return found, at
 
 
-def _bytes(content: bytes | memoryview, at: int, length: int) -> tuple[bytes, int]:
+def _take_bytes(content: bytes | memoryview, at: int, length: int) -> tuple[bytes, int]:
     if at + length > len(content):
         raise ValueError("a text is longer than the file")
     return bytes(content[at : at + length]), at + length
 
 
-def _whole(content: bytes | memoryview, at: int) -> tuple[int, int]:
-    coded, at = _varint(content, at)
+def _parse_integer(content: bytes | memoryview, at: int) -> tuple[int, int]:
+    coded, at = _parse_varint(content, at)
     return (coded >> 1) ^ -(coded & 1), at
 
 
-def _varint(content: bytes | memoryview, at: int) -> tuple[int, int]:
+def _parse_varint(content: bytes | memoryview, at: int) -> tuple[int, int]:
     found = shift = 0
     while True:
         byte = content[at]

@@ -40,7 +40,9 @@ def unchecked(manifest: Manifest, *, taxonomy_given: bool, passes: bool) -> Iter
     yield Sentence("verify.unchecked.software-any-version-of-queryveil-passes")
     yield (Sentence("verify.unchecked.parameters-guarantee-follows-from-them-but"))
     limits = (
-        Sentence("verify.unchecked.limits-of-values", join="; ".join(_limits(manifest))) if passes else ""
+        Sentence("verify.unchecked.limits-of-values", join="; ".join(_value_limits(manifest)))
+        if passes
+        else ""
     )
     yield (Sentence("verify.unchecked.tables-which-rows-there-are-and", limits=limits))
     draws = content.get("draws")
@@ -62,16 +64,18 @@ def unchecked(manifest: Manifest, *, taxonomy_given: bool, passes: bool) -> Iter
         )
 
 
-def _limits(manifest: Manifest) -> Iterator[str]:
+def _value_limits(manifest: Manifest) -> Iterator[str]:
     """Yield each column of values and what the checks require of it."""
     for name, declared in manifest.section("tables").items():
         for column in declared["columns"]:
-            limit = _limit(manifest, name, declared, column)
+            limit = _value_limit(manifest, name, declared, column)
             if limit:
                 yield f"{name}.{column['name']} {limit}"
 
 
-def _limit(manifest: Manifest, name: str, declared: Mapping[str, Any], column: Mapping[str, Any]) -> str:
+def _value_limit(
+    manifest: Manifest, name: str, declared: Mapping[str, Any], column: Mapping[str, Any]
+) -> str:
     if column["name"] == "deviation":
         scale, grid = rows.noise_of_counts(manifest, name)
         return Sentence("verify.unchecked.at-least-noise-of-row-counts", value=-(-scale // grid))

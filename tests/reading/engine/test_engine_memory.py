@@ -136,9 +136,9 @@ def test_a_check_that_memory_cut_short_is_no_failure_of_the_release(
     release: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only where memory is limited: a damaged file may ask for any amount, and is damaged then."""
-    with mock.patch("queryveil.verification.tables._nulls", side_effect=MemoryError):
+    with mock.patch("queryveil.verification.tables._check_nulls", side_effect=MemoryError):
         assert not qv.verify(release).passes
-        monkeypatch.setattr("queryveil.files.memory.allowed", lambda: 2 * 10**9)
+        monkeypatch.setattr("queryveil.files.memory.address_space_limit", lambda: 2 * 10**9)
         with pytest.raises(MemoryError):
             qv.verify(release)
 
@@ -151,7 +151,7 @@ def test_the_engine_takes_less_where_the_process_may_have_little(
         return str(said[0])
 
     usual = limit()
-    monkeypatch.setattr("queryveil.files.memory.allowed", lambda: 2 * 10**9)
+    monkeypatch.setattr("queryveil.files.memory.address_space_limit", lambda: 2 * 10**9)
     assert limit() != usual == "2.7 GiB"
 
 

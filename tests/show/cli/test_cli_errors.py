@@ -496,7 +496,7 @@ def test_an_interrupt_before_it_can_be_answered(
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("queryveil.files.memory.modest", interrupted)
+    monkeypatch.setattr("queryveil.files.memory.limit_reservations", interrupted)
     with pytest.raises(SystemExit) as ended:
         cli.run()
     assert ended.value.code == 130

@@ -155,7 +155,7 @@ def test_a_swap_in_the_middle_of_a_publication_changes_nothing(
 
 def test_a_job_that_finds_other_columns_charges_nothing(start: Starter, symmetric: Path) -> None:
     visitor, log = prepared(start, symmetric)
-    with mock.patch.object(visitor.bench.jobs, "_begin"):  # it waits for a processor
+    with mock.patch.object(visitor.bench.jobs, "_begin_waiting"):  # it waits for a processor
         publish(visitor, log, "one")
         file = publication(visitor, "one").folder / "spec.json"
         spec = json.loads(file.read_text())
@@ -278,7 +278,8 @@ def test_a_swap_in_the_middle_of_a_series_changes_nothing(
 
 def test_a_series_is_resumed_only_with_the_columns_that_it_began_with(start: Starter, dated: Path) -> None:
     visitor, log = prepared_series(start, dated)
-    with mock.patch.object(visitor.bench.jobs, "_begin"):  # it waits for a processor, and is cancelled there
+    # The job waits for a processor, and is canceled while it waits.
+    with mock.patch.object(visitor.bench.jobs, "_begin_waiting"):
         publish_series(visitor, log)
         job = visitor.bench.jobs.latest("series", "daily")
         visitor.submit(f"/jobs/{job.id}/cancel", {"back": "/log"})
@@ -305,14 +306,14 @@ def test_a_series_is_resumed_only_with_the_columns_that_it_began_with(start: Sta
 
 def test_a_refused_series_does_not_change_how_the_first_one_is_resumed(start: Starter, dated: Path) -> None:
     visitor, log = prepared_series(start, dated)
-    with mock.patch.object(visitor.bench.jobs, "_begin"):  # it waits for a processor
+    with mock.patch.object(visitor.bench.jobs, "_begin_waiting"):  # it waits for a processor
         publish_series(visitor, log)
         kept = visitor.bench.settings.private / "daily.series.json"
         before = kept.read_bytes()
         swap(visitor, log, SWAPPED | {"column-time": "time"})
         visitor.look(f"/log/{log}")
     visitor.waited(f"/log/{log}")
-    with mock.patch.object(visitor.bench.jobs, "_begin"):
+    with mock.patch.object(visitor.bench.jobs, "_begin_waiting"):
         job = visitor.bench.jobs.latest("series", "daily")
         visitor.submit(f"/log/{log}/confirm")
         if not job.over:

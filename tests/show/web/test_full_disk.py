@@ -74,13 +74,13 @@ def test_jobs_wait_while_no_process_can_be_started(
     prepared: tuple[Visitor, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor, log = prepared
-    make, refusals = jobs._process, [OSError(24, "Too many open files")] * 3
+    make, refusals = jobs._start_process, [OSError(24, "Too many open files")] * 3
 
     def refuse(job: jobs.Job) -> Any:
         if refusals:
             raise refusals.pop()
         return make(job)
 
-    monkeypatch.setattr(jobs, "_process", refuse)
+    monkeypatch.setattr(jobs, "_start_process", refuse)
     visitor.waited(str(published(visitor, log, "one").url))
     assert not refusals and (visitor.bench.settings.releases / "one").is_dir()

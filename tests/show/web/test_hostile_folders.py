@@ -93,7 +93,7 @@ def test_a_link_swapped_in_before_the_job_begins_is_not_followed(
     visitor = start(folders=(logs,))
     log = confirmed(visitor, "inner/log.tsv")
     budgeted(visitor, log)
-    with mock.patch.object(visitor.bench.jobs, "_begin"):  # they wait for a processor
+    with mock.patch.object(visitor.bench.jobs, "_begin_waiting"):  # they wait for a processor
         visitor.submit(f"/risk/{log}")
         published(visitor, log, "one")
         replace(logs)

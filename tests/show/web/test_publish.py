@@ -86,7 +86,7 @@ def test_no_later_request_changes_what_was_confirmed(start: Starter) -> None:
     log = confirmed(visitor)
     budgeted(visitor, log, "9")
     jobs = visitor.bench.jobs
-    with mock.patch.object(jobs, "_begin"):  # it waits for a processor
+    with mock.patch.object(jobs, "_begin_waiting"):  # it waits for a processor
         first = published(visitor, log, "one")
         before = {file: file.read_bytes() for file in visitor.bench.settings.private.rglob("one.yaml")}
         other = published(visitor, log, "one", epsilon="5")
@@ -101,7 +101,7 @@ def test_a_cancelled_job_really_stops_and_is_not_refunded(start: Starter, tmp_pa
     visitor = start()
     log = confirmed(visitor)
     budgeted(visitor, log)
-    with mock.patch.object(visitor.bench.jobs, "_begin"):  # it waits for a processor
+    with mock.patch.object(visitor.bench.jobs, "_begin_waiting"):  # it waits for a processor
         answer = published(visitor, log, "stopped")
         job = re.search(r'data-job="(\w+)"', answer.text)[1]
         # Two tabs see the same job.

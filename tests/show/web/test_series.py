@@ -102,7 +102,8 @@ def test_a_series_that_was_cut_short_goes_on(start: Starter) -> None:
     visitor = start()
     log = confirmed(visitor)
     budgeted(visitor, log, "30")
-    with mock.patch.object(visitor.bench.jobs, "_begin"):  # it waits for a processor, and is cancelled there
+    # The job waits for a processor, and is canceled while it waits.
+    with mock.patch.object(visitor.bench.jobs, "_begin_waiting"):
         job = re.search(r'data-job="(\w+)"', begun(visitor, log).text)[1]
         visitor.submit(f"/jobs/{job}/cancel", {"back": "/log"})
 

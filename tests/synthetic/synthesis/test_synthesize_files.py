@@ -110,7 +110,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def broken(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(write, "parts", broken)
+    monkeypatch.setattr(write, "draw_parts", broken)
     with pytest.raises(KeyboardInterrupt):
         qv.synthesize(TABLES, tmp_path / "log.parquet", rows=100)
     assert not any(tmp_path.iterdir())

@@ -125,7 +125,7 @@ def test_the_check_above_sees_sessions_that_start_by_frequency_alone(
 ) -> None:
     right = model.GraphModel.from_tables(GRAPHS[name])
     broken = dataclasses.replace(right, starts=right.frequency)
-    monkeypatch.setattr(model.GraphModel, "of", lambda _: broken)
+    monkeypatch.setattr(model.GraphModel, "from_tables", lambda _: broken)
     assert p_value(GRAPHS[name], tmp_path) < FALSE_ALARM
 
 
@@ -190,7 +190,7 @@ def test_clicks_are_shared_as_released_and_noise_cancels_out(tmp_path: Path) -> 
 def test_the_check_above_sees_negative_counts_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model, "_positive", lambda query, count, size: np.maximum(count, 0.0))
+    monkeypatch.setattr(model, "_clamp_counts", lambda query, count, size: np.maximum(count, 0.0))
     found = click_p_values(drawn(CLICKED, tmp_path, rows=100_000, seed=4))
     assert min(found.values()) < FALSE_ALARM / len(found)
 

@@ -189,7 +189,7 @@ def audit(
     """
     start = time.monotonic()
     runs = RUNS if runs is None else runs
-    _check(runs, confidence, workers, seed)
+    _check_arguments(runs, confidence, workers, seed)
     series = Repeats(periods, unit)
     place = Path(out) if out is not None else None
     if place is not None:
@@ -209,7 +209,7 @@ def audit(
         synthetic=synthetic,
     )
     claim = asked.whole
-    made, levels, left_out = _planned(asked, confidence, whole_path)
+    made, levels, left_out = _plan_trials(asked, confidence, whole_path)
     about = {
         "mechanism": repr(mechanism),
         "users": number,
@@ -220,13 +220,13 @@ def audit(
         "synthetic": synthetic,
     }
     kept = running.Kept(place, about | {"version": metadata.version("queryveil")}) if place else None
-    findings = _found(made, levels, workers, kept, progress)
+    findings = _run_trials(made, levels, workers, kept, progress)
     compared = odd = forked = None
     if whole_path and not synthetic:
-        compared = _compared(asked, made, levels)
+        compared = _compare_folders(asked, made, levels)
     if whole_path and not synthetic and series.periods == 1:
         odd = odd_rows.checked()
-        forked = _forked(mechanism, made, number)
+        forked = _check_forks(mechanism, made, number)
     result = Audit(
         plan=plan,
         claim=claim,
@@ -265,7 +265,7 @@ def refuse_without_guarantee(method: str, promise: Guarantee) -> None:
     )
 
 
-def _check(runs: int, confidence: float, workers: int | None, seed: int) -> None:
+def _check_arguments(runs: int, confidence: float, workers: int | None, seed: int) -> None:
     whole = {"runs": (runs, 2, _MOST_RUNS), "workers": (1 if workers is None else workers, 1, 10_000)}
     whole["seed"] = (seed, 0, 2**63 - 1)
     for name, (value, least, most) in whole.items():
@@ -281,7 +281,7 @@ def _check(runs: int, confidence: float, workers: int | None, seed: int) -> None
         )
 
 
-def _planned(asked: Asked, confidence: float, whole_path: bool) -> tuple[Planned, Levels, int]:
+def _plan_trials(asked: Asked, confidence: float, whole_path: bool) -> tuple[Planned, Levels, int]:
     """The trials, and the levels that their number asks for; refused if no outcome could refute the claim."""
     made, claim, runs = planning.planned(asked), asked.whole, asked.runs
     if not whole_path:
@@ -303,11 +303,11 @@ def _planned(asked: Asked, confidence: float, whole_path: bool) -> tuple[Planned
             if least <= _MOST_RUNS
             else "audit a smaller epsilon: such a large one cannot be refuted by any number of runs that ends",
         )
-    made.trials, left_out = _affordable(made.trials, least)
+    made.trials, left_out = _select_affordable(made.trials, least)
     return made, levels, left_out
 
 
-def _affordable(trials: list[planning.Test], least: int) -> tuple[list[planning.Test], int]:
+def _select_affordable(trials: list[planning.Test], least: int) -> tuple[list[planning.Test], int]:
     """Trials with as many runs as they are worth, and how many are left out because even the fewest take too long."""
     kept: list[planning.Test] = []
     for one in trials:
@@ -320,7 +320,7 @@ def _affordable(trials: list[planning.Test], least: int) -> tuple[list[planning.
     return kept, len(trials) - len(kept)
 
 
-def _found(
+def _run_trials(
     made: Planned,
     levels: Levels,
     workers: int | None,
@@ -333,7 +333,7 @@ def _found(
         if before is not None:
             findings[number] = before
     # The longest first: no core waits for one of them at the end.
-    left = sorted(set(range(len(made.trials))) - set(findings), key=lambda at: -_cost(made.trials[at]))
+    left = sorted(set(range(len(made.trials))) - set(findings), key=lambda at: -_run_cost(made.trials[at]))
     if progress:
         progress(len(findings), len(made.trials))
     tests = [made.trials[at] for at in left]
@@ -347,11 +347,11 @@ def _found(
     return [findings[number] for number in range(len(made.trials))]
 
 
-def _cost(test: planning.Test) -> int:
+def _run_cost(test: planning.Test) -> int:
     return test.runs * sum(test.runner.load(world) for world in test.worlds)
 
 
-def _compared(asked: Asked, made: Planned, levels: Levels) -> Compared:
+def _compare_folders(asked: Asked, made: Planned, levels: Levels) -> Compared:
     mechanism = asked.mechanism
     if made.pair is not None:
         worlds = made.pair.sides
@@ -369,7 +369,7 @@ def _compared(asked: Asked, made: Planned, levels: Levels) -> Compared:
     )
 
 
-def _forked(mechanism: Mechanism, made: Planned, users: int | None) -> Forked | None:
+def _check_forks(mechanism: Mechanism, made: Planned, users: int | None) -> Forked | None:
     world = next(one.pair.first for one in made.trials if isinstance(one, Trial))
     if made.pair is not None:
         # One item, and everyone has it.

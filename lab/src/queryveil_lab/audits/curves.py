@@ -49,17 +49,17 @@ def best(claim: Claim, points: Iterable[tuple[float, float]]) -> CurvePoint | No
         return None
     found = (
         CurvePoint(epsilon, delta, max(epsilon_between(low, high, delta) for low, high in seen))
-        for epsilon, delta in _curve(claim.mu, claim.p, claim.epsilon)
+        for epsilon, delta in _trade_off_curve(claim.mu, claim.p, claim.epsilon)
     )
     return max(found, key=lambda one: one.bound / one.epsilon)
 
 
 @lru_cache(maxsize=32)
-def _curve(mu: float, p: float, epsilon: float) -> tuple[tuple[float, float], ...]:
-    return tuple(_points(mu, p, epsilon))
+def _trade_off_curve(mu: float, p: float, epsilon: float) -> tuple[tuple[float, float], ...]:
+    return tuple(_curve_points(mu, p, epsilon))
 
 
-def _points(mu: float, p: float, epsilon: float) -> Iterator[tuple[float, float]]:
+def _curve_points(mu: float, p: float, epsilon: float) -> Iterator[tuple[float, float]]:
     for step in range(_STEPS + 1):
         at = epsilon * _LEAST * math.pow(_MOST / _LEAST, step / _STEPS)
         yield at, calibration.up(gaussian.curve(Decimal(mu), at)) + p

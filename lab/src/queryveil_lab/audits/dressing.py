@@ -71,7 +71,7 @@ def log_of(world: World, dress: Dress, copies: int, bystanders: int = 1) -> pa.T
     The target's name sorts before all others of the copy: whoever goes through users in order meets her first.
     Bystanders are in both logs of a pair, so that neither is empty.
     """
-    rows = list(_rows(world, dress))
+    rows = list(_copy_rows(world, dress))
     names = names_of(copies)
     of_copy = names.take(pa.array(np.repeat(np.arange(copies), len(rows))))
     users, times, queries, urls = (list(one) for one in zip(*rows, strict=True)) if rows else ([], [], [], [])
@@ -86,7 +86,7 @@ def log_of(world: World, dress: Dress, copies: int, bystanders: int = 1) -> pa.T
         ],
         schema=SCHEMA,
     )
-    return pa.concat_tables([made, _beside(bystanders)]).combine_chunks()
+    return pa.concat_tables([made, _bystander_table(bystanders)]).combine_chunks()
 
 
 def names_of(copies: int) -> pa.Array:
@@ -105,7 +105,7 @@ def keys_of(dress: Dress, items: int, copies: int, separator: str) -> pa.Array:
     return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, separator)
 
 
-def _rows(world: World, dress: Dress) -> Iterator[_Row]:
+def _copy_rows(world: World, dress: Dress) -> Iterator[_Row]:
     """The rows of one copy, without its name; None stands for an empty query."""
     # Everyone but the target has the same name in both logs of a pair.
     for number, history in enumerate(reversed(list(world.histories())), start=int(world.target is None)):
@@ -119,7 +119,7 @@ def _rows(world: World, dress: Dress) -> Iterator[_Row]:
         yield f"v{number:06d}", _START, query, url
 
 
-def _beside(bystanders: int) -> pa.Table:
+def _bystander_table(bystanders: int) -> pa.Table:
     users = [f"d{number:06d}" for number in range(bystanders) for _ in range(2)]
     times = [_START, _START + _STEP] * bystanders
     queries = ["bystander", "bystanders"] * bystanders

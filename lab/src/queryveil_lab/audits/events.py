@@ -143,10 +143,10 @@ class Score:
 
     @staticmethod
     def learned(first: Outcomes, second: Outcomes) -> Score:
-        cuts, weights, features = [], [], tuple(_numbers(first))
+        cuts, weights, features = [], [], tuple(_item_features(first))
         for feature in features:
             a, b = feature.of(first), feature.of(second)
-            edges = _edges(np.concatenate([a, b]))
+            edges = _bin_edges(np.concatenate([a, b]))
             sides = [
                 np.bincount(np.searchsorted(edges, one, side="right"), minlength=len(edges) + 1) + 0.5
                 for one in (a, b)
@@ -165,7 +165,7 @@ class Score:
         return "learned score"
 
 
-def _edges(values: Numbers) -> Numbers:
+def _bin_edges(values: Numbers) -> Numbers:
     """Where to cut a feature into bins: at every value if there are few, at quantiles if there are many."""
     found = np.unique(values)
     if len(found) > _CATEGORIES:
@@ -182,7 +182,7 @@ class Event:
     number: float
 
     def holds(self, found: Outcomes) -> Flags:
-        return _held(self.feature.of(found), self.how, self.number)
+        return _hold(self.feature.of(found), self.how, self.number)
 
     def __str__(self) -> str:
         if isinstance(self.feature, Before):
@@ -192,7 +192,7 @@ class Event:
         return f"{self.feature} {self.how} {self.number:g}"
 
 
-def _held(values: Numbers, how: str, number: float) -> Flags:
+def _hold(values: Numbers, how: str, number: float) -> Flags:
     found: Flags = values > number if how == ">" else values <= number if how == "<=" else values == number
     return found
 
@@ -207,8 +207,8 @@ def found_on(first: Outcomes, second: Outcomes, claim: Claim, level: Level) -> l
     first, second = (one.some(slice(0, _MOST_LOOKED_AT)) for one in (first, second))
     events: list[Event] = []
     times: list[tuple[int, int]] = []
-    for feature in _features(first, second):
-        for event, *both in _candidates(feature, feature.of(first), feature.of(second)):
+    for feature in _candidate_features(first, second):
+        for event, *both in _candidate_events(feature, feature.of(first), feature.of(second)):
             events.append(event)
             times.append((both[0], both[1]))
     counted, plain = np.array(times, dtype=np.int64), claim.indistinguishable
@@ -226,9 +226,9 @@ MOST_FOUND = 2 * _CHOSEN
 """Events that a search hands on, at the most."""
 
 
-def _features(first: Outcomes, second: Outcomes) -> Iterator[Feature]:
+def _candidate_features(first: Outcomes, second: Outcomes) -> Iterator[Feature]:
     items = range(first.items)
-    yield from _numbers(first)
+    yield from _item_features(first)
     yield Published(tuple(items))
     yield Sum(tuple(items))
     for one, other in itertools.combinations(range(min(first.items, _MOST_PAIRED)), 2):
@@ -238,18 +238,18 @@ def _features(first: Outcomes, second: Outcomes) -> Iterator[Feature]:
     yield Score.learned(first, second)
 
 
-def _numbers(found: Outcomes) -> Iterator[Feature]:
+def _item_features(found: Outcomes) -> Iterator[Feature]:
     """What is published of each item."""
     yield from (Count(item) for item in range(found.items))
     if found.beside is not None:
         yield from (Deviation(item) for item in range(found.items))
 
 
-def _candidates(feature: Feature, first: Numbers, second: Numbers) -> Iterator[tuple[Event, int, int]]:
+def _candidate_events(feature: Feature, first: Numbers, second: Numbers) -> Iterator[tuple[Event, int, int]]:
     """Cuts of a feature and its most common values, and how often each comes on both sides."""
     a, b = np.sort(first), np.sort(second)
     both = np.concatenate([first, second])
-    cuts = _edges(both)
+    cuts = _bin_edges(both)
     upto = [np.searchsorted(side, cuts, side="right").tolist() for side in (a, b)]
     for cut, one, other in zip(cuts.tolist(), *upto, strict=True):
         yield Event(feature, ">", cut), len(a) - one, len(b) - other

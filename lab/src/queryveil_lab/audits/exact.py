@@ -60,7 +60,7 @@ def finding(draw: Draw, pair: Pair, claim: Claim, times: int = 1) -> AuditFindin
             epsilon=float(epsilon),
             delta=float(delta),
             refutes=delta > Decimal(plain.delta) * (1 + _SLACK) + _SLACK,
-            points=tuple(_curve(both)),
+            points=tuple(_trade_off_curve(both)),
         )
 
 
@@ -99,14 +99,14 @@ def outputs(draw: Draw, first: World, second: World, times: int = 1) -> list[Cla
     for a, b in list(zip(here, there, strict=True)) * times:
         if a == b:
             continue
-        own = list(_merged(_item(draw, a, b)))
-        together = list(_merged((p * r, q * s) for p, q in together for r, s in own))
+        own = list(_merge_classes(_item_outputs(draw, a, b)))
+        together = list(_merge_classes((p * r, q * s) for p, q in together for r, s in own))
         if len(together) > _MOST_CLASSES:
             return None
     return together
 
 
-def _item(draw: Draw, a: int, b: int) -> Iterator[Class]:
+def _item_outputs(draw: Draw, a: int, b: int) -> Iterator[Class]:
     """The outputs of one item with a and b users: each published count, and none."""
     if draw.rows == LOG and draw.above is not None and draw.at_least is not None:
         lowest, least = draw.above + 1, draw.at_least
@@ -121,7 +121,7 @@ def _item(draw: Draw, a: int, b: int) -> Iterator[Class]:
         """P[low <= count + noise < high]."""
         if not there:
             return Decimal(0)
-        return _tail(draw, low - count) - (_tail(draw, high - count) if high is not None else 0)
+        return _noise_tail(draw, low - count) - (_noise_tail(draw, high - count) if high is not None else 0)
 
     yield (
         1 - share(a, published[0], lowest, None),
@@ -133,7 +133,7 @@ def _item(draw: Draw, a: int, b: int) -> Iterator[Class]:
     yield share(a, published[0], top, None), share(b, published[1], top, None)
 
 
-def _tail(draw: Draw, at: int) -> Decimal:
+def _noise_tail(draw: Draw, at: int) -> Decimal:
     """P[noise >= at]."""
     if draw.scale is None:
         raise TypeError(f"the draw for {draw.of} has no scale")
@@ -141,7 +141,7 @@ def _tail(draw: Draw, at: int) -> Decimal:
     return calibration.tail(draw.scale, at) if noise is None else calibration.decimal(noise.tail(at))
 
 
-def _merged(classes: Iterator[Class] | list[Class]) -> Iterator[Class]:
+def _merge_classes(classes: Iterator[Class] | list[Class]) -> Iterator[Class]:
     """Outcomes with the same ratio, put together."""
     sums: dict[str, Class] = {}
     for p, q in classes:
@@ -177,7 +177,7 @@ def smallest_epsilon(classes: list[Class], delta: Decimal) -> Decimal:
     return max(Decimal(0), best.ln()) if best > 0 else Decimal(0)
 
 
-def _curve(both: tuple[list[Class], list[Class]]) -> Iterator[tuple[float, float]]:
+def _trade_off_curve(both: tuple[list[Class], list[Class]]) -> Iterator[tuple[float, float]]:
     """Points of the trade-off: the most telling events, one after another."""
     for classes in both:
         ordered = sorted(classes, key=lambda one: one[0] / one[1] if one[1] > 0 else Decimal("Infinity"))

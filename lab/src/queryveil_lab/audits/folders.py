@@ -73,27 +73,29 @@ def compared(
 
     with workspace.temporary_folder() as folder:
         found: tuple[list[Fields], list[Fields]] = ([], [])
-        _more(published, logs, found, folder, _FIRST_LOOK)
-        suspects = _different(found)[:_MOST_SHOWN]
+        _publish_more(published, logs, found, folder, _FIRST_LOOK)
+        suspects = _differing_fields(found)[:_MOST_SHOWN]
         enough = max(_FIRST_LOOK, statistics.needed(claim, level.tests, level.chance) // 2 + 1)
         confirmed: tuple[str, ...] = ()
         if suspects and enough <= _MOST_RELEASES:
             values = {name: found[0][0].get(name) for name in suspects}
             # What was looked at to choose the fields is not what they are tested on.
             found = ([], [])
-            _more(published, logs, found, folder, enough)
-            confirmed = tuple(name for name in suspects if _refutes(found, name, values[name], claim, level))
+            _publish_more(published, logs, found, folder, enough)
+            confirmed = tuple(
+                name for name in suspects if _is_refuted(found, name, values[name], claim, level)
+            )
             suspects = confirmed
         return Compared(
             fields=len({name for side in found for one in side for name in one}),
             releases=len(found[0]),
-            leaking=tuple(_shown(name) for name in confirmed),
-            suspected=tuple(_shown(name) for name in suspects if name not in confirmed),
+            leaking=tuple(_field_name(name) for name in confirmed),
+            suspected=tuple(_field_name(name) for name in suspects if name not in confirmed),
             refutes=bool(confirmed),
         )
 
 
-def _refutes(
+def _is_refuted(
     found: tuple[list[Fields], list[Fields]], name: str, value: str | None, claim: Claim, level: Level
 ) -> bool:
     """Whether one value of a field comes with one log and not with the other, more often than is claimed."""
@@ -101,7 +103,7 @@ def _refutes(
     return statistics.proven(claim, times[0], times[1], len(found[0]), level).refutes
 
 
-def _more(
+def _publish_more(
     published: Callable[[SearchLog, Path], None],
     logs: tuple[SearchLog, SearchLog],
     found: tuple[list[Fields], list[Fields]],
@@ -117,7 +119,7 @@ def _more(
             shutil.rmtree(folder / "release.private", ignore_errors=True)
 
 
-def _different(found: tuple[list[Fields], list[Fields]]) -> tuple[str, ...]:
+def _differing_fields(found: tuple[list[Fields], list[Fields]]) -> tuple[str, ...]:
     names = sorted({name for side in found for one in side for name in one})
     chosen = []
     for name in names:
@@ -135,7 +137,7 @@ def fields_of(release: Path) -> Fields:
         found[f"{name}: bytes"] = str(file.stat().st_size)
         found[f"{name}: mode"] = oct(file.stat().st_mode & 0o777)
         if file.suffix == ".json":
-            found |= {f"{name}: {key}": value for key, value in _flat(json.loads(file.read_text("utf-8")))}
+            found |= {f"{name}: {key}": value for key, value in _flatten(json.loads(file.read_text("utf-8")))}
         elif file.suffix == ".parquet":
             found |= {f"{name}: {key}": value for key, value in _of_parquet(file)}
         else:
@@ -146,14 +148,14 @@ def fields_of(release: Path) -> Fields:
     return found
 
 
-def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, one in value.items():
-            yield from _flat(one, f"{path}.{key}" if path else str(key))
+            yield from _flatten(one, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list):
         yield f"{path}.length", str(len(value))
         for number, one in enumerate(value):
-            yield from _flat(one, f"{path}[{number}]")
+            yield from _flatten(one, f"{path}[{number}]")
     else:
         yield path, json.dumps(value)
 
@@ -173,6 +175,6 @@ def _of_parquet(file: Path) -> Iterator[tuple[str, str]]:
         yield "order of rows", str(hash(tuple(joined.to_pylist())))
 
 
-def _shown(name: str) -> str:
+def _field_name(name: str) -> str:
     """A field by its name alone; values may be of the log."""
     return name if name.isprintable() else "".join(one if one.isprintable() else "?" for one in name)

@@ -55,7 +55,7 @@ def checked(mechanism: Mechanism, world: World, dress: Dress, users: int | None)
     # A process of its own, which has no threads yet when it forks.
     context = multiprocessing.get_context("spawn")
     mine, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_parent, args=(sent, theirs))
+    process = context.Process(target=_run_parent, args=(sent, theirs))
     process.start()
     theirs.close()
     try:
@@ -72,10 +72,10 @@ def checked(mechanism: Mechanism, world: World, dress: Dress, users: int | None)
     return Forked(releases=len(one), drawn_twice=one == other and differ)
 
 
-def _parent(sent: bytes, pipe: Any) -> None:
+def _run_parent(sent: bytes, pipe: Any) -> None:
     """Make the mechanism, then fork twice."""
     made = pickle.loads(sent)  # noqa: S301 (from the process that started this one)
-    children = [_child(made) for _ in range(2)]
+    children = [_start_child(made) for _ in range(2)]
     found = []
     for child, reading in children:
         with os.fdopen(reading, "rb") as stream:
@@ -86,7 +86,7 @@ def _parent(sent: bytes, pipe: Any) -> None:
     pipe.send(found)
 
 
-def _child(made: tuple[Any, ...]) -> tuple[int, int]:
+def _start_child(made: tuple[Any, ...]) -> tuple[int, int]:
     """A process that publishes: its number, and where to read what."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -94,31 +94,31 @@ def _child(made: tuple[Any, ...]) -> tuple[int, int]:
         try:
             os.close(reading)
             with os.fdopen(writing, "wb") as stream:
-                stream.write(pickle.dumps(_published(*made)))
+                stream.write(pickle.dumps(_publish_repeatedly(*made)))
         finally:
             os._exit(0)
     os.close(writing)
     return child, reading
 
 
-def _published(mechanism: Mechanism, world: World, dress: Dress, users: int | None) -> list[str]:
+def _publish_repeatedly(mechanism: Mechanism, world: World, dress: Dress, users: int | None) -> list[str]:
     """What is published, several times. All items have equally many users, so that counts in order are noise in order:
     engines may hand out items in any order, and noise with them.
     """
-    log = opened(typed_log(mechanism, world, 30) or _clicked(log_of(world, dress, _COPIES, bystanders=0)))
+    log = opened(typed_log(mechanism, world, 30) or _add_clicks(log_of(world, dress, _COPIES, bystanders=0)))
     made = []
     for _ in range(_TIMES):
         release = publish(log, mechanism, users=users, allow_empty=True, i_understand=True)
-        made.append(str({name: _noise(table) for name, table in release.tables.items()}))
+        made.append(str({name: _noise_values(table) for name, table in release.tables.items()}))
     return made
 
 
-def _clicked(log: pa.Table) -> pa.Table:
+def _add_clicks(log: pa.Table) -> pa.Table:
     """Every search with a click: tables of clicks ask for one, and each click has as many users as its query."""
     urls = pc.fill_null(log["url"], pc.binary_join_element_wise(log["query"], ".example", ""))
     return log.set_column(log.column_names.index("url"), SCHEMA.field("url"), urls)
 
 
-def _noise(table: pa.Table) -> list[Any]:
+def _noise_values(table: pa.Table) -> list[Any]:
     """Counts in order; rows as they are where there are no counts."""
     return sorted(table["count"].to_pylist()) if "count" in table.column_names else table.to_pylist()

@@ -73,8 +73,8 @@ def published(setting: Setting, users: int) -> Chance:
     """How likely an item is published that so many users have, each of whom has nothing else."""
     if users == 0:
         return NEVER  # nobody holds it, so it is no candidate
-    low = _walk(setting, users, upward=False) - _ahead(setting, users) - _SLACK
-    return Chance(max(0.0, low), min(1.0, _walk(setting, users, upward=True) + _SLACK))
+    low = _walk_probability(setting, users, upward=False) - _probability_ahead(setting, users) - _SLACK
+    return Chance(max(0.0, low), min(1.0, _walk_probability(setting, users, upward=True) + _SLACK))
 
 
 def any_new(draw: Draw, number: int) -> Chance:
@@ -86,17 +86,19 @@ def any_new(draw: Draw, number: int) -> Chance:
     return Chance(max(0.0, either - _SLACK), min(1.0, either + _SLACK))
 
 
-def _walk(setting: Setting, users: int, *, upward: bool) -> float:
+def _walk_probability(setting: Setting, users: int, *, upward: bool) -> float:
     """[N1] P[the walk is never dropped and ends above tau], with noise rounded down, or up."""
-    step = _step(setting)
+    step = _grid_step(setting)
     at = (np.arange(_CELLS) - _CELLS // 2) * step
     mass = np.zeros(_CELLS)
     mass[_CELLS // 2] = 1.0
     drift = rounding = 0.0
-    corridors = _corridors(setting)
+    corridors = _score_corridors(setting)
     for done, weight in enumerate(setting.a):
-        mass = np.maximum(signal.fftconvolve(mass, _kernel(weight * setting.scale / step, upward), "same"), 0)
-        drift += weight * users * _given(done, upward=upward)
+        mass = np.maximum(
+            signal.fftconvolve(mass, _noise_kernel(weight * setting.scale / step, upward), "same"), 0
+        )
+        drift += weight * users * _weight_given(done, upward=upward)
         rounding += weight / 2
         total = drift + at + (rounding if upward else -rounding)
         if done < len(corridors):
@@ -104,18 +106,18 @@ def _walk(setting: Setting, users: int, *, upward: bool) -> float:
     return float(mass[total > setting.tau].sum())
 
 
-def _given(done: int, *, upward: bool) -> int:
+def _weight_given(done: int, *, upward: bool) -> int:
     """What a user gives to her only item, at least or at the most; in the first round scores are full."""
     score = steering.FULL if upward or done == 0 else _SCORE
     return score * GRID // (score + 1)
 
 
-def _step(setting: Setting) -> float:
+def _grid_step(setting: Setting) -> float:
     return 2 * _SPAN * math.sqrt(setting.square) * setting.scale / _CELLS
 
 
 @lru_cache(maxsize=64)
-def _kernel(scale: float, upward: bool) -> Shares:
+def _noise_kernel(scale: float, upward: bool) -> Shares:
     """Normal noise of a scale in steps of the grid, rounded to a step."""
     far = min(math.ceil(9 * scale), _CELLS // 2 - 1)
     edges = np.arange(-far, far + 2) - (1 if upward else 0)
@@ -136,11 +138,11 @@ class Corridor:
 
 
 @lru_cache(maxsize=16)
-def _corridors(setting: Setting) -> tuple[Corridor, ...]:
-    return tuple(_corridor(table) for table in steering.score_tables(setting))
+def _score_corridors(setting: Setting) -> tuple[Corridor, ...]:
+    return tuple(_score_corridor(table) for table in steering.score_tables(setting))
 
 
-def _corridor(table: steering.Round) -> Corridor:
+def _score_corridor(table: steering.Round) -> Corridor:
     """Where scores are large, from the same tables as those of a release."""
     low = None
     step = table.first
@@ -160,13 +162,13 @@ def _corridor(table: steering.Round) -> Corridor:
     return Corridor(table.first * table.width, low * table.width, step * table.width)
 
 
-def _ahead(setting: Setting, users: int) -> float:
+def _probability_ahead(setting: Setting, users: int) -> float:
     """[N2] P[some round ends above the corridor], at most: then users give less than was assumed."""
     total = squares = rounding = 0.0
     found = 0.0
-    for done, corridor in enumerate(_corridors(setting)):
+    for done, corridor in enumerate(_score_corridors(setting)):
         weight = setting.a[done]
-        total += weight * users * _given(done, upward=True)
+        total += weight * users * _weight_given(done, upward=True)
         squares += (weight * setting.scale) ** 2
         rounding += weight / 2
         found += float(special.ndtr(-(corridor.high - total - rounding) / math.sqrt(squares)))
@@ -182,24 +184,26 @@ def findings(draw: Draw, claim: Claim, times: int = 1) -> Iterator[AuditFinding]
     `times`: so many independent releases of neighbouring logs, all of which publish the item, or none.
     """
     setting = setting_of(draw)
-    scanned = list(_scanned(setting))
-    chances = {users: published(setting, users) for users in sorted({0, 1, *_both(scanned)})}
-    found = [(users, *_event(chances[users + 1], chances[users], claim, times)) for users in (0, *scanned)]
+    scanned = list(_scan_counts(setting))
+    chances = {users: published(setting, users) for users in sorted({0, 1, *_undecided_counts(scanned)})}
+    found = [
+        (users, *_best_event(chances[users + 1], chances[users], claim, times)) for users in (0, *scanned)
+    ]
     if claim.replaces and times == 1:
         found += [
-            (users, *_replaced(chances, users, other, claim))
+            (users, *_replacement_event(chances, users, other, claim))
             for users in scanned
             for other in scanned
             if chances[users].high < 0.5
         ]
     best = max(found, key=lambda one: (one[3].epsilon, one[3].low))
-    yield _finding(draw, claim, "rare item", best, [(one.low, one.high) for _, _, _, one in found[1:]])
+    yield _make_finding(draw, claim, "rare item", best, [(one.low, one.high) for _, _, _, one in found[1:]])
     number = min(draw.most or 1, 12) if draw.weights == EQUAL and setting.rounds == 1 else 1
     alone = any_new(draw, number) if number > 1 else chances[1]
     # Once is enough, in any of the releases.
     proven = statistics.between(claim, -math.expm1(times * math.log1p(-alone.low)) - times * _SLACK, 0.0)
     words = f"any of {number} items is published that nobody else has" if number > 1 else "published"
-    yield _finding(draw, claim, "new items", (0, words, number, proven), [(proven.low, proven.high)])
+    yield _make_finding(draw, claim, "new items", (0, words, number, proven), [(proven.low, proven.high)])
 
 
 def nested(queries: Draw, clicks: Draw, claim: Claim) -> AuditFinding:
@@ -208,38 +212,40 @@ def nested(queries: Draw, clicks: Draw, claim: Claim) -> AuditFinding:
     All users of the click have the query, and nothing else; the target has both.
     """
     one, other = setting_of(queries), setting_of(clicks)
-    of_query = {users: published(one, users) for users in _both(list(_scanned(one)))}
-    of_click = {users: published(other, users) for users in _both(list(_scanned(other)))}
+    of_query = {users: published(one, users) for users in _undecided_counts(list(_scan_counts(one)))}
+    of_click = {users: published(other, users) for users in _undecided_counts(list(_scan_counts(other)))}
     found = []
-    for users in _scanned(one):
-        for clicking in _scanned(other):
+    for users in _scan_counts(one):
+        for clicking in _scan_counts(other):
             if clicking <= users:
                 here = of_query[users + 1].times(of_click[clicking + 1])
                 there = of_query[users].times(of_click[clicking])
                 proven = statistics.between(claim, here.low, there.high)
                 found.append((users, f"its click of {clicking:,} users is published too", 1, proven))
     best = max(found, key=lambda one: (one[3].epsilon, one[3].low))
-    return _finding(clicks, claim, "rare item", best, [(one.low, one.high) for _, _, _, one in found])
+    return _make_finding(clicks, claim, "rare item", best, [(one.low, one.high) for _, _, _, one in found])
 
 
 def rare_pair(draw: Draw, claim: Claim) -> Pair:
     """The pair of worlds in which one item says most, for runs of the step."""
     setting = setting_of(draw)
-    scanned = list(_scanned(setting))
-    chances = {users: published(setting, users) for users in sorted(_both(scanned))}
+    scanned = list(_scan_counts(setting))
+    chances = {users: published(setting, users) for users in sorted(_undecided_counts(scanned))}
     best = max(
-        scanned, key=lambda users: _event(chances[users + 1], chances[users], claim)[2].epsilon, default=1
+        scanned,
+        key=lambda users: _best_event(chances[users + 1], chances[users], claim)[2].epsilon,
+        default=1,
     )
     return neighbouring(
         claim, "rare item", f"one item of {best:,} other users", (best, best), (0,), there=(1,)
     )
 
 
-def _both(scanned: list[int]) -> set[int]:
+def _undecided_counts(scanned: list[int]) -> set[int]:
     return {users + more for users in scanned for more in (0, 1)}
 
 
-def _scanned(setting: Setting) -> Iterator[int]:
+def _scan_counts(setting: Setting) -> Iterator[int]:
     """Numbers of users for which it is neither certain nor impossible that an item is published."""
     spread = math.sqrt(setting.square) * setting.scale
     each = GRID * setting.sum
@@ -251,7 +257,7 @@ def _scanned(setting: Setting) -> Iterator[int]:
 _Event = tuple[str, int, statistics.Proven]
 
 
-def _event(with_her: Chance, without: Chance, claim: Claim, times: int = 1) -> _Event:
+def _best_event(with_her: Chance, without: Chance, claim: Claim, times: int = 1) -> _Event:
     """The item is published so often, of so many times; or it is not, under the other log."""
     found = []
     for least in range(1, times + 1):
@@ -268,7 +274,7 @@ def _event(with_her: Chance, without: Chance, claim: Claim, times: int = 1) -> _
     return max(found, key=lambda one: (one[2].refutes, one[2].epsilon))
 
 
-def _replaced(chances: dict[int, Chance], users: int, other: int, claim: Claim) -> _Event:
+def _replacement_event(chances: dict[int, Chance], users: int, other: int, claim: Claim) -> _Event:
     """Two items: the target has the one or the other. One is published, and the other not."""
     here = chances[users + 1].times(chances[other].other)
     there = chances[users].times(chances[other + 1].other)
@@ -276,7 +282,7 @@ def _replaced(chances: dict[int, Chance], users: int, other: int, claim: Claim) 
     return f"published, and another of {other:,} users not", 1, proven
 
 
-def _finding(
+def _make_finding(
     draw: Draw,
     claim: Claim,
     shape: str,

@@ -65,16 +65,16 @@ def checked(reader: Reader = shipped) -> OddRows:
     with workspace.temporary_folder() as folder:
         for suffix, line in _FORMATS.items():
             place = folder / f"log.{suffix}"
-            without = _others(reader, place, line, [])
-            if _others(reader, place, line, list(ODD.values())) == without:
+            without = _other_rows(reader, place, line, [])
+            if _other_rows(reader, place, line, list(ODD.values())) == without:
                 continue
             # One of them is to blame, or all together.
-            alone = [name for name, odd in ODD.items() if _others(reader, place, line, [odd]) != without]
+            alone = [name for name, odd in ODD.items() if _other_rows(reader, place, line, [odd]) != without]
             swallowing += [f"{suffix}: {name}" for name in alone or ["all odd rows together"]]
     return OddRows(tried=len(ODD) * len(_FORMATS), swallowing=tuple(swallowing))
 
 
-def _others(
+def _other_rows(
     reader: Reader, file: Path, line: Callable[[str, str], str], odd: list[str]
 ) -> list[tuple[str, str]] | str:
     """The rows of everyone else, in order; the kind of error if the file was refused.
@@ -94,17 +94,17 @@ def _others(
     return sorted((user, query) for user, query in found if user.startswith("user"))
 
 
-def _csv(user: str, query: str) -> str:
+def _csv_line(user: str, query: str) -> str:
     """As an exporter that does not quote writes it."""
     return f"{user},{query}"
 
 
-def _tsv(user: str, query: str) -> str:
+def _tsv_line(user: str, query: str) -> str:
     return f"{user}\t{query}"
 
 
-def _jsonl(user: str, query: str) -> str:
+def _jsonl_line(user: str, query: str) -> str:
     return json.dumps({"user": user, "query": query})
 
 
-_FORMATS: dict[str, Callable[[str, str], str]] = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl}
+_FORMATS: dict[str, Callable[[str, str], str]] = {"csv": _csv_line, "tsv": _tsv_line, "jsonl": _jsonl_line}

@@ -54,11 +54,11 @@ class Outcomes:
     def joined(parts: Sequence[Outcomes]) -> Outcomes:
         return Outcomes(
             np.concatenate([one.values for one in parts]),
-            _joined([one.places for one in parts]),
-            _joined([one.beside for one in parts]),
+            _concatenate([one.places for one in parts]),
+            _concatenate([one.beside for one in parts]),
         )
 
 
-def _joined(parts: Sequence[Whole | None]) -> Whole | None:
+def _concatenate(parts: Sequence[Whole | None]) -> Whole | None:
     known = [one for one in parts if one is not None]
     return np.concatenate(known) if len(known) == len(parts) else None

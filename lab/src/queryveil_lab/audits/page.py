@@ -54,7 +54,7 @@ def chart(audit: Audit) -> Any:
         {"other": max(0.0, high), "one": low, "what": "a proof" if one.how == ENUMERATED else "runs"}
         for one in audit.findings
         if one.claim.same_numbers(audit.claim)
-        for low, high in _thinned(one.points)
+        for low, high in _thin_points(one.points)
     ]
     limit = "most that is promised"
     lines = [
@@ -81,7 +81,7 @@ def chart(audit: Audit) -> Any:
     )
 
 
-def _thinned(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
+def _thin_points(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
     step = max(1, len(points) * 10 // _MOST_POINTS)
     return points[::step]
 
@@ -98,7 +98,7 @@ def page(audit: Audit) -> str:
         '<a href="trade-off.html">interactive</a>, <a href="trade-off.png">PNG</a>, '
         '<a href="trade-off.svg">SVG</a>, all numbers: <a href="audit.json">audit.json</a></p>',
         "<h2>What was tried, and what it proves</h2>",
-        *_table(audit.findings),
+        *_render_table(audit.findings),
         "<h2>Beside the tables</h2>",
         *(f"<p>{escape(one)}</p>" for one in audit.beside),
         "<h2>How to read it</h2>",
@@ -133,7 +133,7 @@ _LEVELS = (
 )
 
 
-def _table(findings: Sequence[AuditFinding]) -> list[str]:
+def _render_table(findings: Sequence[AuditFinding]) -> list[str]:
     heads = ("Logs", "Table", "By", "Runs", "Event", "Claimed", "Epsilon at least", "Delta at least")
     right = {3, 6, 7}
 

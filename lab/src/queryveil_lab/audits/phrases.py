@@ -78,7 +78,7 @@ class WholePhrases:
         names = choice.taxonomy.labels(domain.concepts.tolist())
         place = {name: number for number, name in enumerate(names)}
         # A user without phrases is in the log by an empty query.
-        log = opened(_log([_typed(choice, at) for at in world.target or ()] or [""], copies))
+        log = opened(_phrase_log([_concept_text(choice, at) for at in world.target or ()] or [""], copies))
         found: list[Outcomes] = []
         while sum(one.runs for one in found) < runs:
             release = publish(log, self.mechanism, allow_empty=True, i_understand=True)
@@ -91,7 +91,7 @@ class WholePhrases:
         return 10 * (1 + len(world.target or ()))
 
 
-def _log(queries: list[str], copies: int) -> pa.Table:
+def _phrase_log(queries: list[str], copies: int) -> pa.Table:
     number = len(queries)
     users = [f"c{copy:07d}" for copy in range(copies) for _ in range(number)]
     times = [_START + at * _STEP for _ in range(copies) for at in range(number)]
@@ -102,7 +102,7 @@ def typed_log(mechanism: object, world: World, users: int) -> pa.Table | None:
     """A log of so many users with the history of a world; None if the mechanism draws no phrases."""
     for one in kinds(mechanism):
         choice = one.choice()
-        return _log([_typed(choice, at) for at in world.target or ()] or [""], users)
+        return _phrase_log([_concept_text(choice, at) for at in world.target or ()] or [""], users)
     return None
 
 
@@ -123,9 +123,9 @@ def pairs(mechanism: Drawing) -> list[Pair]:
     """Histories that are as different as the domain allows, and those that neighbours may be."""
     choice = mechanism.choice()
     one, other = far_apart(choice)
-    lengths = _lengths(mechanism)
+    lengths = _history_lengths(mechanism)
     made = [
-        _pair(
+        _make_pair(
             "far concepts",
             f"{length} phrases, all of one concept or all of a far one",
             (one,) * length,
@@ -136,7 +136,7 @@ def pairs(mechanism: Drawing) -> list[Pair]:
     if len(lengths) > 1:
         long = lengths[-1]
         made.append(
-            _pair(
+            _make_pair(
                 "one phrase of several",
                 f"{long} phrases, one of which differs",
                 (one,) * long,
@@ -144,17 +144,17 @@ def pairs(mechanism: Drawing) -> list[Pair]:
             )
         )
     if isinstance(mechanism, ProfileHistogram):
-        made.append(_pair("empty history", "phrases of one concept, or none", (one,) * lengths[-1], ()))
+        made.append(_make_pair("empty history", "phrases of one concept, or none", (one,) * lengths[-1], ()))
     return made
 
 
-def _pair(shape: str, words: str, here: History, there: History) -> Pair:
+def _make_pair(shape: str, words: str, here: History, there: History) -> Pair:
     return Pair(
         shape=shape, words=words, first=World(base=(), target=here), second=World(base=(), target=there)
     )
 
 
-def _lengths(mechanism: Drawing) -> list[int]:
+def _history_lengths(mechanism: Drawing) -> list[int]:
     if isinstance(mechanism, ProfileHistogram):
         return [mechanism.max_queries]
     if mechanism.per_single_phrase:
@@ -172,7 +172,7 @@ def far_apart(choice: Choice) -> tuple[int, int]:
     sampler, domain, taxonomy = choice.samplers[0], choice.domain, choice.taxonomy
     step = max(1, len(domain) // _LOOKED_AT)
     places = np.arange(0, len(domain), step)
-    texts = [_typed(choice, at) for at in places.tolist()]
+    texts = [_concept_text(choice, at) for at in places.tolist()]
     window = pa.table({"user": [f"{at:07d}" for at in range(len(texts))], "query": texts})
     read = phrases_of(window, taxonomy, Tally())[1]
     alone = np.bincount(read.owners, minlength=len(texts))[read.owners] == 1
@@ -186,7 +186,7 @@ def far_apart(choice: Choice) -> tuple[int, int]:
     return start, far
 
 
-def _typed(choice: Choice, place: int) -> str:
+def _concept_text(choice: Choice, place: int) -> str:
     """What someone types who means a concept."""
     return choice.taxonomy.word(int(choice.domain.concepts[place])).replace("_", " ")
 

@@ -43,13 +43,15 @@ def done(test: Test, levels: Levels) -> AuditFinding:
 def finished(tests: Sequence[Test], levels: Levels, workers: int) -> Iterator[tuple[int, AuditFinding]]:
     """Each trial by its number with what it found, as they come."""
     if min(workers, len(tests)) > 1:
-        yield from _spread(tests, levels, min(workers, len(tests)))
+        yield from _run_in_processes(tests, levels, min(workers, len(tests)))
         return
     for number, test in enumerate(tests):
         yield number, done(test, levels)
 
 
-def _spread(tests: Sequence[Test], levels: Levels, workers: int) -> Iterator[tuple[int, AuditFinding]]:
+def _run_in_processes(
+    tests: Sequence[Test], levels: Levels, workers: int
+) -> Iterator[tuple[int, AuditFinding]]:
     try:
         pickle.dumps(list(tests))
     except (pickle.PicklingError, AttributeError, TypeError):
@@ -57,7 +59,7 @@ def _spread(tests: Sequence[Test], levels: Levels, workers: int) -> Iterator[tup
         yield from finished(tests, levels, 1)
         return
     shared = _open.get()
-    with contextlib.nullcontext(shared) if shared is not None else _processes(workers) as pool:
+    with contextlib.nullcontext(shared) if shared is not None else _process_pool(workers) as pool:
         running = {pool.submit(done, test, levels): number for number, test in enumerate(tests)}
         for one in as_completed(running):
             yield running[one], one.result()
@@ -72,7 +74,7 @@ def shared_processes(workers: int) -> Iterator[None]:
     if workers == 1:
         yield
         return
-    with _processes(workers) as pool:
+    with _process_pool(workers) as pool:
         before = _open.set(pool)
         try:
             yield
@@ -81,11 +83,14 @@ def shared_processes(workers: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
+def _process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     others = set(multiprocessing.active_children())
     # Every process starts anew and asks its own system for noise; none inherits the state of another.
     pool = ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start, initargs=(workers,)
+        workers,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(workers,),
     )
     complete = False
     try:
@@ -104,7 +109,7 @@ def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
                 process.terminate()
 
 
-def _start(workers: int) -> None:
+def _start_worker(workers: int) -> None:
     # An interruption is the first process's to handle; the others are stopped by it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("NUMBA_NUM_THREADS", str(max(1, cores() // workers)))
@@ -118,15 +123,15 @@ class Kept:
         self._about = json.loads(json.dumps(about, default=str))
         with output.disk_errors(out):
             if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
-                raise self._taken()
+                raise self._taken_error()
             out.parent.mkdir(parents=True, exist_ok=True)
             self.folder.mkdir(mode=0o700, exist_ok=True)
             note = self.folder / _ABOUT
             if any(self.folder.iterdir()) and _json_of(note) != self._about:
-                raise self._taken()
-            _write(note, self._about)
+                raise self._taken_error()
+            _write_file(note, self._about)
 
-    def _taken(self) -> UsageError:
+    def _taken_error(self) -> UsageError:
         return UsageError(
             f"'{self.folder}' is not of this audit: other parameters, another version, or something else",
             f"move it away, or choose another {argument('out')}",
@@ -134,7 +139,7 @@ class Kept:
 
     def read(self, test: Test, number: int) -> AuditFinding | None:
         found = _json_of(self._file(number))
-        if not isinstance(found, dict) or found.get("of_trial") != _identity(test):
+        if not isinstance(found, dict) or found.get("of_trial") != _trial_identity(test):
             return None
         try:
             points = tuple((float(a), float(b)) for a, b in found["points"])
@@ -154,10 +159,10 @@ class Kept:
             return None
 
     def write(self, test: Test, number: int, found: AuditFinding) -> None:
-        kept = dataclasses.asdict(found) | {"of_trial": _identity(test)}
+        kept = dataclasses.asdict(found) | {"of_trial": _trial_identity(test)}
         kept["epsilon"] = min(found.epsilon, _ENDLESS)
         del kept["claim"]
-        _write(self._file(number), kept)
+        _write_file(self._file(number), kept)
         interruptions.note_partial(self.folder, "finished trials are kept: run it again to go on")
 
     def remove(self) -> None:
@@ -170,7 +175,7 @@ class Kept:
         return self.folder / f"trial-{number}.json"
 
 
-def _identity(test: Test) -> str:
+def _trial_identity(test: Test) -> str:
     """What must be the same for a kept finding to be of use."""
     said = repr((test.runner, test.worlds, test.claim, test.runs, test.of))
     return hashlib.sha256(said.encode("utf-8")).hexdigest()
@@ -187,7 +192,7 @@ def _json_of(file: Path) -> Any:
         return None
 
 
-def _write(file: Path, content: Any) -> None:
+def _write_file(file: Path, content: Any) -> None:
     temporary = file.with_suffix(f".{secrets.token_hex(4)}.tmp")
     temporary.write_text(json.dumps(content, allow_nan=False, default=str), encoding="utf-8")
     temporary.replace(file)

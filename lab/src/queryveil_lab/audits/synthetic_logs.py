@@ -54,7 +54,9 @@ class SyntheticStep:
             published = np.flatnonzero(there)
             found = pa.array([names[item] for item in published], pa.string())
             table = pa.table({"query": found, "count": row[published]})
-            _fill(values[at], _items(self.drawn({"queries": table}, world), self.dress), self.dress)
+            _fill_values(
+                values[at], _count_items(self.drawn({"queries": table}, world), self.dress), self.dress
+            )
         return Outcomes(values)
 
     def drawn(self, tables: Tables, world: World) -> pa.Table | None:
@@ -63,7 +65,7 @@ class SyntheticStep:
             model = GraphModel.from_tables(tables)
         except CannotBeMet:
             return None
-        size = Size(seed=_seed()).fill_defaults(model.released_total)
+        size = Size(seed=_draw_seed()).fill_defaults(model.released_total)
         return pa.Table.from_batches([one.batch for one in draw_parts(model, size)])
 
     def load(self, world: World) -> int:
@@ -90,14 +92,14 @@ class SyntheticPath:
                 release = publish(log, self.mechanism, allow_empty=True, i_understand=True)
                 for copy, tables in _of_copies(release.tables, min(copies, runs - start)):
                     rows = self.drawn(tables, world, folder / "log.parquet")
-                    _fill(values[start + copy], _items(rows, self.dress), self.dress)
+                    _fill_values(values[start + copy], _count_items(rows, self.dress), self.dress)
         return Outcomes(values)
 
     def drawn(self, tables: Tables, world: World, file: Path) -> pa.Table | None:
         """The rows of a synthetic log; nothing of the world is used. None if nothing is published."""
         file.unlink(missing_ok=True)
         try:
-            synthesize(tables, file, seed=_seed())
+            synthesize(tables, file, seed=_draw_seed())
         except CannotBeMet:
             return None
         return pq.read_table(file)
@@ -107,7 +109,7 @@ class SyntheticPath:
         return ROW * users + 10 * _DRAWING
 
 
-def _seed() -> int:
+def _draw_seed() -> int:
     return int(Noise().below(np.array([_SEEDS]))[0])
 
 
@@ -134,7 +136,7 @@ def _of_copies(tables: Tables, copies: int) -> Iterator[tuple[int, Tables]]:
         )
 
 
-def _items(rows: pa.Table | None, dress: Dress) -> Items:
+def _count_items(rows: pa.Table | None, dress: Dress) -> Items:
     """How often each item comes in a synthetic log."""
     if rows is None:
         return Counter()
@@ -151,7 +153,7 @@ def _items(rows: pa.Table | None, dress: Dress) -> Items:
     return Counter((query,) for query in queries)
 
 
-def _fill(values: Whole, found: Items, dress: Dress) -> None:
+def _fill_values(values: Whole, found: Items, dress: Dress) -> None:
     for item in range(len(values)):
         times = found[dress.key(item)]
         if times:

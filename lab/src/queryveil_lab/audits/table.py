@@ -133,7 +133,7 @@ def audit_all(
                 progress(number, len(every))
             same = {**asked, "periods": 1, "unit": "user", "synthetic": False, **how}
             own = place / name.replace(", ", "-").replace(" ", "-") if place else None
-            made = _complete(own, mechanism, same) if own is not None and own.exists() else None
+            made = _finished_audit(own, mechanism, same) if own is not None and own.exists() else None
             if made is None:
                 made = audit(
                     mechanism,
@@ -150,7 +150,7 @@ def audit_all(
     return AuditTable(audits=found)
 
 
-def _complete(own: Path, mechanism: Mechanism, asked: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _finished_audit(own: Path, mechanism: Mechanism, asked: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """What an earlier run found with the same settings; None if there is nothing of the kind."""
     try:
         known = json.loads((own / DOCUMENT).read_text(encoding="utf-8"))

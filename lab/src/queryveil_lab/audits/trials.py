@@ -117,12 +117,12 @@ class Levels:
 def judged(trial: Trial | CellTrial, found: Sequence[Outcomes], levels: Levels) -> AuditFinding:
     """What the runs of a trial prove."""
     if isinstance(trial, CellTrial):
-        return _cells(trial, found, levels)
+        return _test_cells(trial, found, levels)
     first, second = found
     best: tuple[Proven, Event] | None = None
     delta, refutes, points, refuting = 0.0, False, [], None
     for here, there, new in ((first, second, trial.pair.new), (second, first, ())):
-        for event, times, others, runs in _tested(trial, here, there, new, levels):
+        for event, times, others, runs in _test_events(trial, here, there, new, levels):
             claim = trial.claim
             seen = statistics.proven(claim, times, others, runs, levels.reported)
             sure = statistics.proven(claim, times, others, runs, levels.verdict)
@@ -150,7 +150,7 @@ def judged(trial: Trial | CellTrial, found: Sequence[Outcomes], levels: Levels) 
     )
 
 
-def _tested(
+def _test_events(
     trial: Trial, here: Outcomes, there: Outcomes, new: tuple[int, ...], levels: Levels
 ) -> Iterator[tuple[Event, int, int, int]]:
     """[E1] Events are chosen on first halves, and counted on second halves."""
@@ -161,7 +161,7 @@ def _tested(
         yield event, int(event.holds(test).sum()), int(event.holds(test_other).sum()), test.runs
 
 
-def _cells(trial: CellTrial, found: Sequence[Outcomes], levels: Levels) -> AuditFinding:
+def _test_cells(trial: CellTrial, found: Sequence[Outcomes], levels: Levels) -> AuditFinding:
     """[E3] Cell j: item j is published, and none before it. Under neighbour j that must be nearly as likely."""
     centre, neighbours = found[0], found[1:]
     bounds = []

@@ -82,32 +82,32 @@ def inflated(scale: float, found: Histories, most: int) -> float:
 # -- one baseline after the other ------------------------------------------------------------------------------
 
 
-def _chance(original: Numbered, most: int, run: int) -> tuple[Histories, Whole, Rng]:
+def _prepare_run(original: Numbered, most: int, run: int) -> tuple[Histories, Whole, Rng]:
     """Histories, the order of users, and what noise is drawn from."""
     rng = np.random.default_rng([run, most])
     found = original.shortened(most, run)
     return found, rng.permutation(len(found.starts) - 1).astype(np.int64), rng
 
 
-def _above(sums: Whole, noise: npt.NDArray[np.float64], threshold: float) -> Whole:
+def _items_above(sums: Whole, noise: npt.NDArray[np.float64], threshold: float) -> Whole:
     """Items of positive weight whose noisy sum is above the threshold; noise is for these alone."""
     held = np.flatnonzero(sums)
     return held[sums[held] / UNIT + noise[: held.size] > threshold].astype(np.int64)
 
 
 def policy_laplace(original: Numbered, epsilon: float, delta: float, most: int, run: int) -> Chosen:
-    found, order, rng = _chance(original, most, run)
+    found, order, rng = _prepare_run(original, most, run)
     threshold = laplace_threshold(epsilon, delta, most) + 1 / UNIT
     sums = np.zeros(found.different, np.int64)
     cutoff = int((threshold + ALPHA / epsilon) * UNIT)
     loops.policy_laplace(found.starts, found.items, order, cutoff, UNIT, sums)
-    return Chosen(_above(sums, rng.laplace(0, 1 / epsilon, len(sums)), threshold), most)
+    return Chosen(_items_above(sums, rng.laplace(0, 1 / epsilon, len(sums)), threshold), most)
 
 
 def greedy_laplace(
     original: Numbered, epsilon: float, delta: float, most: int, run: int, *, short_first: bool = False
 ) -> Chosen:
-    found, order, rng = _chance(original, most, run)
+    found, order, rng = _prepare_run(original, most, run)
     places = rng.permutation(found.different).astype(np.int64)
     if short_first:
         places = original.lengths * found.different + places
@@ -117,17 +117,17 @@ def greedy_laplace(
     users = np.repeat(np.arange(len(found.starts) - 1), np.diff(found.starts))
     items = found.items[np.lexsort((places[found.items], users))]
     loops.greedy(found.starts, items, order, cutoff, UNIT, sums)
-    return Chosen(_above(sums, rng.laplace(0, 1 / epsilon, len(sums)), threshold), most)
+    return Chosen(_items_above(sums, rng.laplace(0, 1 / epsilon, len(sums)), threshold), most)
 
 
 def policy_gaussian(original: Numbered, epsilon: float, delta: float, most: int, run: int) -> Chosen:
-    found, order, rng = _chance(original, most, run)
+    found, order, rng = _prepare_run(original, most, run)
     scale = inflated(1 / shift(epsilon, delta), found, most)
     threshold = gaussian_threshold(scale, delta / 2, most)
     sums = np.zeros(found.different, np.int64)
     cutoff = int((threshold + ALPHA * scale) * UNIT)
     loops.policy_gaussian(found.starts, found.items, order, cutoff, UNIT, sums)
-    return Chosen(_above(sums, rng.normal(0, scale, len(sums)), threshold), most)
+    return Chosen(_items_above(sums, rng.normal(0, scale, len(sums)), threshold), most)
 
 
 def sips(original: Numbered, epsilon: float, delta: float, most: int, run: int) -> Chosen:
@@ -154,16 +154,18 @@ def left(whole: Histories, alive: Flags) -> Histories:
 
 
 def mad(original: Numbered, epsilon: float, delta: float, most: int, run: int) -> Chosen:
-    found, _, rng = _chance(original, most, run)
-    sums, noisy, threshold, _ = _adapted(found, epsilon, delta, most, 1.0, np.ones(found.different), rng)
+    found, _, rng = _prepare_run(original, most, run)
+    sums, noisy, threshold, _ = _adaptive_sums(
+        found, epsilon, delta, most, 1.0, np.ones(found.different), rng
+    )
     return Chosen(np.flatnonzero((sums > 0) & (noisy > threshold)).astype(np.int64), most)
 
 
 def mad2r(original: Numbered, epsilon: float, delta: float, most: int, run: int) -> Chosen:
-    found, _, rng = _chance(original, most, run)
+    found, _, rng = _prepare_run(original, most, run)
     first, second = MAD_SHARES
     nothing = np.ones(found.different)
-    sums, noisy, threshold, scale = _adapted(found, epsilon, delta, most, first, nothing, rng)
+    sums, noisy, threshold, scale = _adaptive_sums(found, epsilon, delta, most, first, nothing, rng)
     published = (sums > 0) & (noisy > threshold)
     aim = gaussian_threshold(1 / (shift(epsilon, delta) * math.sqrt(second)), second * delta / 2, most)
     hopeless = noisy + _UPPER * scale < aim
@@ -171,12 +173,12 @@ def mad2r(original: Numbered, epsilon: float, delta: float, most: int, run: int)
     bias = np.clip(aim / surely, _LEAST_BIAS, 1.0)
     # The second round chooses anew from whole histories, without what is published or has no hope.
     again = shortened(left(original.whole, ~(published | hopeless)), most, run + 1_000_000)
-    sums, noisy, threshold, _ = _adapted(again, epsilon, delta, most, second, bias, rng)
+    sums, noisy, threshold, _ = _adaptive_sums(again, epsilon, delta, most, second, bias, rng)
     published |= (sums > 0) & (noisy > threshold)
     return Chosen(np.flatnonzero(published).astype(np.int64), most)
 
 
-def _adapted(
+def _adaptive_sums(
     found: Histories,
     epsilon: float,
     delta: float,

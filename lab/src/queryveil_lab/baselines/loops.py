@@ -132,12 +132,12 @@ def adaptive(
                 returnable[items[at]] += unit // number
                 sums[items[at]] += np.int64(unit / math.sqrt(number)) - unit // number
         elif number > 0:
-            _biased(starts, items, user, bias, most_bias, unit, sums)
-    _returned(starts, items, cutoff, discount, unit, adapts, returnable, sums)
+            _biased_weight(starts, items, user, bias, most_bias, unit, sums)
+    _return_excess(starts, items, cutoff, discount, unit, adapts, returnable, sums)
 
 
 @inner
-def _biased(
+def _biased_weight(
     starts: Whole, items: Numbers, user: int, bias: Floats, most_bias: float, unit: int, sums: Whole
 ) -> None:
     """Less than 1/root t where there is a bias below one, and more elsewhere: at most `most_bias` times."""
@@ -155,7 +155,7 @@ def _biased(
 
 
 @inner
-def _returned(
+def _return_excess(
     starts: Whole,
     items: Numbers,
     cutoff: int,

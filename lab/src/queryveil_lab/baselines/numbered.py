@@ -38,7 +38,7 @@ class Numbered(Original):
     def histories(self, kind: str = "queries") -> Histories:
         if kind == "queries":
             return self.whole
-        return self.compute_once(("histories", kind), lambda: _histories(self.log, kind))
+        return self.compute_once(("histories", kind), lambda: _read_histories(self.log, kind))
 
     @functools.cached_property
     def lengths(self) -> Whole:
@@ -94,7 +94,7 @@ class Chosen(Released):
 
 def numbered(log: SearchLog) -> Numbered:
     """Read once for all cells."""
-    whole = _histories(log, "queries")
+    whole = _read_histories(log, "queries")
     users = np.bincount(whole.items, minlength=whole.different).astype(np.int64)
     made = Numbered(log, whole, np.empty(0, np.int64), users)
     made.events = _by_number(whole, log.engine.arrow(made.counts("queries", OCCURRENCES)))
@@ -108,7 +108,7 @@ def shortened(found: Histories, most: int, seed: int) -> Histories:
     return dataclasses.replace(found, starts=starts, items=items[:kept])
 
 
-def _histories(log: SearchLog, kind: str) -> Histories:
+def _read_histories(log: SearchLog, kind: str) -> Histories:
     return histories.collect_histories(log, item_kinds.kind(kind), Bound(most=ALL))
 
 

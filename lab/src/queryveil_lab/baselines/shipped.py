@@ -32,20 +32,20 @@ _QUERIES, _KEYWORDS = "queries", "keywords"
 
 
 @functools.lru_cache(maxsize=256)
-def _draw(method: type[Any], epsilon: float, delta: float, **further: Any) -> Draw:
+def _declared_draw(method: type[Any], epsilon: float, delta: float, **further: Any) -> Draw:
     plan = method(epsilon=epsilon, delta=delta, **further).plan()
     draw: Draw = plan.draws[0]
     return draw
 
 
-def _above(counts: Whole, draw: Draw) -> Whole:
+def _items_above(counts: Whole, draw: Draw) -> Whole:
     least, top = draw.at_least or 1, draw.above or 0
     held = np.flatnonzero(counts >= least)
     noisy = count_selection.with_noise(counts[held], Run(noise=Noise()), draw)
     return held[noisy > top].astype(np.int64)
 
 
-def _counts(original: Numbered, most: int, run: int) -> Whole:
+def _users_per_item(original: Numbered, most: int, run: int) -> Whole:
     found = original.shortened(most, run)
     return np.bincount(found.items, minlength=found.different).astype(np.int64)
 
@@ -53,31 +53,31 @@ def _counts(original: Numbered, most: int, run: int) -> Whole:
 def zealous(
     original: Numbered, epsilon: float, delta: float, most: int, run: int, neighbours: str = ADD_REMOVE
 ) -> Chosen:
-    draw = _draw(Zealous, epsilon, delta, max_items=most, neighbours=neighbours)
-    return Chosen(_above(_counts(original, most, run), draw), most)
+    draw = _declared_draw(Zealous, epsilon, delta, max_items=most, neighbours=neighbours)
+    return Chosen(_items_above(_users_per_item(original, most, run), draw), most)
 
 
 def truncated_geometric(original: Numbered, epsilon: float, delta: float, most: int, run: int) -> Chosen:
-    draw = _draw(TruncatedGeometric, epsilon, delta, max_items=most)
-    return Chosen(_above(_counts(original, most, run), draw), most)
+    draw = _declared_draw(TruncatedGeometric, epsilon, delta, max_items=most)
+    return Chosen(_items_above(_users_per_item(original, most, run), draw), most)
 
 
 def release_data(original: Numbered, epsilon: float, delta: float, most: int, run: int) -> Chosen:
     """Each user's first queries by time: nothing but noise differs from run to run."""
-    draw = _draw(ClickGraph, epsilon, delta, max_queries=most)
-    return Chosen(_above(original.first_events(most), draw), most)
+    draw = _declared_draw(ClickGraph, epsilon, delta, max_queries=most)
+    return Chosen(_items_above(original.first_events(most), draw), most)
 
 
 # -- Gaussian --------------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=256)
-def _account(method: Steered | WeightedGaussian) -> Account:
+def _method_account(method: Steered | WeightedGaussian) -> Account:
     return method.account()
 
 
 @functools.lru_cache(maxsize=256)
-def _setting(noise: gaussian_account.Noise) -> steering.Setting:
+def _calibrate(noise: gaussian_account.Noise) -> steering.Setting:
     return steering.calibrate(noise)
 
 
@@ -85,9 +85,9 @@ def weighted(
     original: Numbered, epsilon: float, delta: float, most: int, run: int, *, counts: bool = True
 ) -> Chosen:
     method = WeightedGaussian(epsilon=epsilon, delta=delta, max_items=most)
-    account = _account(method)
+    account = _method_account(method)
     noise = account.noise(_QUERIES) if counts else method.undivided(account)
-    chosen = gaussian_rounds.select(original.shortened(most, run), _setting(noise), Noise())
+    chosen = gaussian_rounds.select(original.shortened(most, run), _calibrate(noise), Noise())
     return Chosen(chosen.codes, most)
 
 
@@ -96,11 +96,11 @@ def steered(
 ) -> Chosen:
     """Steered selection with its defaults but for what is given; with counts, as it is shipped."""
     method = Steered(epsilon=epsilon, delta=delta, **further)
-    account = _account(method)
+    account = _method_account(method)
     noise = account.noise(_QUERIES) if counts else method.undivided(account)
     drawn = Noise()
     chosen = gaussian_rounds.select(
-        original.shortened(method.max_items, run), _setting(noise), drawn, length_prior=method.length_prior
+        original.shortened(method.max_items, run), _calibrate(noise), drawn, length_prior=method.length_prior
     )
     if not counts:
         return Chosen(chosen.codes, method.max_items)
@@ -123,7 +123,7 @@ def word_stage(original: Numbered, epsilon: float, delta: float, run: int, *, sh
     drawn = Noise()
     words = gaussian_rounds.select(
         original.shortened(method.max_items, run, _KEYWORDS),
-        _setting(account.noise(_KEYWORDS)),
+        _calibrate(account.noise(_KEYWORDS)),
         drawn,
         length_prior=False,
     )
@@ -135,7 +135,7 @@ def word_stage(original: Numbered, epsilon: float, delta: float, run: int, *, sh
     keep = allowed[found.items]
     ends = np.concatenate([[0], np.cumsum(keep)])
     found = dataclasses.replace(found, starts=ends[found.starts].astype(np.int64), items=found.items[keep])
-    chosen = gaussian_rounds.select(found, _setting(account.noise(_QUERIES)), drawn, length_prior=False)
+    chosen = gaussian_rounds.select(found, _calibrate(account.noise(_QUERIES)), drawn, length_prior=False)
     return Chosen(chosen.codes, method.max_items)
 
 

@@ -151,11 +151,11 @@ def curves(
     marks in its colour and shape, joined by a thin line; `printed_in` names the paper in the legend.
     """
     alt = altair()
-    source = _printable(printed_in)
+    source = _series_name(printed_in)
     with_source = with_source_of(printed, source, by, panel)
     drawn_as = {"line": lines, "point": points, "span": spans, "printed": with_source}
     rows: list[dict[str, Any]] = [{**row, DRAWN: how} for how, some in drawn_as.items() for row in some]
-    rows = [{**row, by: _printable(str(row[by]))} for row in rows]
+    rows = [{**row, by: _series_name(str(row[by]))} for row in rows]
     series = list(dict.fromkeys(row[by] for row in rows))
     if len(series) > MOST_SERIES:
         raise UsageError(
@@ -165,9 +165,17 @@ def curves(
     marks = {name: {COLOUR: COLOURS[at], SHAPE: SHAPES[at], NUMBER: at} for at, name in enumerate(series)}
     rows = [{**row, **marks[row[by]]} for row in rows]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X(f"{_field(x.column)}:{_type(x)}", **_axis(alt, x, [row[x.column] for row in rows])),
-        y=alt.Y(f"{_field(y.column)}:{_type(y)}", **_axis(alt, y, [row[y.column] for row in rows])),
-        tooltip=[alt.Tooltip(f"{_field(name)}:{_kind(rows, name)}", title=name) for name in shown],
+        x=alt.X(
+            f"{_escape_field(x.column)}:{_scale_type(x)}",
+            **_axis_options(alt, x, [row[x.column] for row in rows]),
+        ),
+        y=alt.Y(
+            f"{_escape_field(y.column)}:{_scale_type(y)}",
+            **_axis_options(alt, y, [row[y.column] for row in rows]),
+        ),
+        tooltip=[
+            alt.Tooltip(f"{_escape_field(name)}:{_value_kind(rows, name)}", title=name) for name in shown
+        ],
     )
     plain = {"scale": None, "legend": None}
     # The legend shows marks, and a stroke for a line that has none; without any points it shows the lines' dashes.
@@ -185,7 +193,7 @@ def curves(
                 f"{NUMBER}:N", scale=alt.Scale(domain=list(range(len(series))), range=given), legend=None
             )
         return channel(
-            f"{_field(by)}:N", scale=alt.Scale(domain=series, range=given), legend=legend, sort=series
+            f"{_escape_field(by)}:N", scale=alt.Scale(domain=series, range=given), legend=legend, sort=series
         )
 
     drawn = base.transform_filter(f"datum.{DRAWN} === 'line'").mark_line(strokeWidth=2)
@@ -202,17 +210,17 @@ def curves(
     if spans:
         barred = base.transform_filter(f"datum.{DRAWN} === 'span'").mark_rule(strokeWidth=1.6)
         ends = [row[end] for row in spans for end in (LOW, HIGH)]
-        low = alt.Y(f"{LOW}:Q", **_axis(alt, y, ends))
+        low = alt.Y(f"{LOW}:Q", **_axis_options(alt, y, ends))
         layers.append(barred.encode(y=low, y2=f"{HIGH}:Q", stroke=alt.Stroke(f"{COLOUR}:N", **plain)))
     if printed:
         layers += as_printed(alt, base, source)
     chart = alt.layer(*layers)
     if panel is None:
-        return chart.properties(width=_WIDTH, height=_HEIGHT, title=_title(words))
+        return chart.properties(width=_WIDTH, height=_HEIGHT, title=_chart_title(words))
     order = list(dict.fromkeys(row[panel] for row in rows))
     small = chart.properties(width=_PANEL if len(order) > 1 else _WIDTH, height=_HEIGHT * 0.7)
-    faceted = small.facet(facet=alt.Facet(f"{_field(panel)}:N", title=None, sort=order), columns=2)
-    return faceted.resolve_axis(x="independent").properties(title=_title(words))
+    faceted = small.facet(facet=alt.Facet(f"{_escape_field(panel)}:N", title=None, sort=order), columns=2)
+    return faceted.resolve_axis(x="independent").properties(title=_chart_title(words))
 
 
 def ranks(
@@ -223,31 +231,35 @@ def ranks(
     sides = list(dict.fromkeys(row[side] for row in rows))
     base = alt.Chart(alt.InlineData(values=list(rows))).encode(
         x=alt.X(
-            f"{_field(side)}:N",
+            f"{_escape_field(side)}:N",
             sort=sides,
             title=None,
             scale=alt.Scale(padding=0.5),
             axis=alt.Axis(orient="top", labelAngle=0, labelFontSize=13, domain=False, ticks=False),
         ),
         y=alt.Y(
-            f"{_field(rank)}:Q",
+            f"{_escape_field(rank)}:Q",
             title=y_title,
             scale=alt.Scale(reverse=True, nice=False, zero=False, padding=16),
             axis=alt.Axis(tickMinStep=1, grid=False, format="d"),
         ),
-        tooltip=[alt.Tooltip(f"{_field(name)}:N", title=name) for name in rows[0]],
+        tooltip=[alt.Tooltip(f"{_escape_field(name)}:N", title=name) for name in rows[0]],
     )
     layers = [
-        base.mark_line(color=COLOURS[0], strokeWidth=1.5, opacity=0.7).encode(detail=f"{_field(item)}:N"),
+        base.mark_line(color=COLOURS[0], strokeWidth=1.5, opacity=0.7).encode(
+            detail=f"{_escape_field(item)}:N"
+        ),
         base.mark_point(color=COLOURS[0], filled=True, size=55),
     ]
     for place, align, shift in ((0, "right", -10), (-1, "left", 10)):
-        ends = base.transform_filter(alt.FieldOneOfPredicate(field=_field(side), oneOf=[sides[place]]))
+        ends = base.transform_filter(alt.FieldOneOfPredicate(field=_escape_field(side), oneOf=[sides[place]]))
         layers.append(
-            ends.mark_text(align=align, dx=shift, fontSize=12, limit=110).encode(text=f"{_field(item)}:N")
+            ends.mark_text(align=align, dx=shift, fontSize=12, limit=110).encode(
+                text=f"{_escape_field(item)}:N"
+            )
         )
     return alt.layer(*layers).properties(
-        width=_WIDTH, height=36 * max(row[rank] for row in rows), title=_title(words)
+        width=_WIDTH, height=36 * max(row[rank] for row in rows), title=_chart_title(words)
     )
 
 
@@ -261,23 +273,25 @@ def bars(
     alt = altair()
     items, panels = (list(dict.fromkeys(row[name] for row in rows)) for name in (item, panel))
     base = alt.Chart(alt.InlineData(values=list(rows))).encode(
-        y=alt.Y(f"{_field(item)}:N", sort=items, title=None),
+        y=alt.Y(f"{_escape_field(item)}:N", sort=items, title=None),
         x=alt.X(
-            f"{_field(value)}:Q",
+            f"{_escape_field(value)}:Q",
             title=x_title,
             scale=alt.Scale(type="symlog", constant=10),
             axis=alt.Axis(values=[0, 100, 10_000, 1_000_000], format=",d"),
         ),
-        tooltip=[alt.Tooltip(f"{_field(name)}:{_kind(rows, name)}", title=name) for name in rows[0]],
+        tooltip=[
+            alt.Tooltip(f"{_escape_field(name)}:{_value_kind(rows, name)}", title=name) for name in rows[0]
+        ],
     )
     numbers = base.mark_text(align="left", dx=3, fontSize=10).encode(
-        text=alt.Text(f"{_field(value)}:Q", format=",d")
+        text=alt.Text(f"{_escape_field(value)}:Q", format=",d")
     )
     small = alt.layer(base.mark_bar(color=COLOURS[0]), numbers).properties(
         width=_WIDTH // 3, height=13 * len(items)
     )
-    chart = small.facet(facet=alt.Facet(f"{_field(panel)}:N", title=None, sort=panels), columns=3)
-    return chart.properties(title=_title(words))
+    chart = small.facet(facet=alt.Facet(f"{_escape_field(panel)}:N", title=None, sort=panels), columns=3)
+    return chart.properties(title=_chart_title(words))
 
 
 def save(chart: Any, folder: Path, name: str) -> list[Path]:
@@ -307,7 +321,7 @@ def page(spec: Mapping[str, Any]) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{text}</title>\n<style>body {{ margin: 1rem; background: #fff; }} #figure {{ overflow-x: auto; }}"
-        f"</style>\n<script>{_program()}</script>\n</head>\n<body>\n"
+        f"</style>\n<script>{_vega_bundle()}</script>\n</head>\n<body>\n"
         f'<main><div id="figure" role="img" aria-label="{text}"></div></main>\n'
         f'<script type="application/json" id="chart">{inside}</script>\n'
         f"<script>vegaEmbed('#figure', JSON.parse(document.getElementById('chart').textContent), {options});"
@@ -323,7 +337,7 @@ def title_of(spec: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _program() -> str:
+def _vega_bundle() -> str:
     """Vega and its parts as one script, from the installed package."""
     import vl_convert
 
@@ -332,7 +346,7 @@ def _program() -> str:
     return program.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def _title(words: Words) -> dict[str, Any]:
+def _chart_title(words: Words) -> dict[str, Any]:
     """Title and subtitle, in lines that fit above the figure."""
     made: dict[str, Any] = {"text": wrapped(words.title, _TITLE_LINE)}
     return made | ({"subtitle": wrapped(words.subtitle, _SUBTITLE_LINE)} if words.subtitle else {})
@@ -350,11 +364,11 @@ def wrapped(text: str, width: int) -> list[str]:
     return [line.replace(_GLUE, " ") for line in textwrap.wrap(_TOGETHER.sub(_GLUE, short), width)]
 
 
-def _axis(alt: Any, scale: Scale, values: Sequence[float]) -> dict[str, Any]:
+def _axis_options(alt: Any, scale: Scale, values: Sequence[float]) -> dict[str, Any]:
     axis: dict[str, Any] = {"title": scale.title, "grid": True}
     if scale.steps:
         return {"axis": alt.Axis(**axis, labelAngle=0), "title": scale.title}
-    ticks = scale.ticks or (_powers(values) if scale.log else ())
+    ticks = scale.ticks or (_tick_powers(values) if scale.log else ())
     if ticks:
         axis |= {"values": list(ticks), "labelOverlap": "greedy", "labelSeparation": 3}
     elif values and max(values) >= _LONG:
@@ -372,7 +386,7 @@ def _axis(alt: Any, scale: Scale, values: Sequence[float]) -> dict[str, Any]:
     return {"axis": alt.Axis(**axis), "scale": alt.Scale(**made), "title": scale.title}
 
 
-def _powers(values: Sequence[float]) -> list[float]:
+def _tick_powers(values: Sequence[float]) -> list[float]:
     """Powers of ten inside of what is drawn; of less than two of them, steps between."""
     above = [one for one in values if one > 0]
     if not above:
@@ -387,20 +401,20 @@ def _powers(values: Sequence[float]) -> list[float]:
     return inside
 
 
-def _type(scale: Scale) -> str:
+def _scale_type(scale: Scale) -> str:
     return "O" if scale.steps else "Q"
 
 
-def _kind(rows: Sequence[Mapping[str, Any]], name: str) -> str:
+def _value_kind(rows: Sequence[Mapping[str, Any]], name: str) -> str:
     return "Q" if isinstance(rows[0][name], int | float) and not isinstance(rows[0][name], bool) else "N"
 
 
-def _printable(text: str) -> str:
+def _series_name(text: str) -> str:
     """A name for a series: Vega writes it into a program, where a line separator is not allowed."""
     return "".join(one if one.isprintable() else " " for one in text)
 
 
-def _field(name: str) -> str:
+def _escape_field(name: str) -> str:
     """A column's name where Vega would read dots and brackets as a path."""
     for special in ("\\", ".", "[", "]", ":"):
         name = name.replace(special, "\\" + special)

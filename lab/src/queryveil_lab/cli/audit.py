@@ -125,7 +125,7 @@ def add_to(app: typer.Typer) -> None:
         epilog="Each method has options of its own: queryveil audit METHOD --help",
     )
     own = [*_SHARED, ("out", Out, None), ("as_json", options.Json, False)]
-    every = options.with_signature(_all, options.own_parameters(own))
+    every = options.with_signature(_audit_all, options.own_parameters(own))
     methods.command("all", help="Every private method, with settings that show the most in minutes.")(every)
     app.add_typer(methods, name="audit")
 
@@ -136,11 +136,11 @@ def _add_method(name: str, app: help.App) -> None:
     made = options.declared([cls], required=True)
     made += options.declared([qv.PublishOptions], required=False, only=("users",))
     made += options.own_parameters([*own, ("out", Out, None), ("as_json", options.Json, False)])
-    command = options.with_signature(_auditor(cls), made)
+    command = options.with_signature(_audit_command(cls), made)
     app.command(name, help=cls.__doc__)(command)
 
 
-def _auditor(cls: type[qv.Mechanism]) -> Any:
+def _audit_command(cls: type[qv.Mechanism]) -> Any:
     def audit(**given: Any) -> None:
         names = ("users", "runs", "confidence", "workers", "seed", "out", "periods", "unit", "synthetic")
         how = {name: given.pop(name) for name in names}
@@ -160,7 +160,7 @@ def _auditor(cls: type[qv.Mechanism]) -> Any:
     return audit
 
 
-def _all(**given: Any) -> None:
+def _audit_all(**given: Any) -> None:
     as_json = given.pop("as_json")
     with console.progress("auditing") as progress:
         found = lab.audit_all(progress=progress, **given)
@@ -181,7 +181,7 @@ def show(audit: lab.Audit) -> None:
     console.title(f"{what}: can its promise be refuted?")
     console.line()
     rows: list[tuple[str, ...]] = [("logs", "by", "runs", "epsilon at least", "delta at least")]
-    rows += [(_logs(one, audit), *_cells(one)) for one in _strongest(audit)]
+    rows += [(_pair_text(one, audit), *_finding_cells(one)) for one in _strongest_findings(audit)]
     console.table(rows, right=(2, 3, 4))
     console.line()
     for sentence in audit.beside:
@@ -191,11 +191,11 @@ def show(audit: lab.Audit) -> None:
     console.labelled(label, audit.verdict)
 
 
-def _strongest(audit: lab.Audit) -> list[lab.AuditFinding]:
+def _strongest_findings(audit: lab.Audit) -> list[lab.AuditFinding]:
     """For each shape and way of running it, the finding that says most; parts of a promise by themselves."""
     best: dict[tuple[str, str, str], lab.AuditFinding] = {}
     for one in audit.findings:
-        key = (_logs(one, audit), one.how, one.runner)
+        key = (_pair_text(one, audit), one.how, one.runner)
         if key not in best or (one.refutes, one.epsilon, one.delta) > (
             best[key].refutes,
             best[key].epsilon,
@@ -205,12 +205,12 @@ def _strongest(audit: lab.Audit) -> list[lab.AuditFinding]:
     return list(best.values())
 
 
-def _logs(one: lab.AuditFinding, audit: lab.Audit) -> str:
+def _pair_text(one: lab.AuditFinding, audit: lab.Audit) -> str:
     """The shape, and the draw if the claim is of that draw alone."""
     return one.shape if one.claim.same_numbers(audit.claim) else f"{one.shape}, {one.of} alone"
 
 
-def _cells(one: lab.AuditFinding) -> tuple[str, ...]:
+def _finding_cells(one: lab.AuditFinding) -> tuple[str, ...]:
     by = "proof" if one.how == "proof" else one.runner
     runs = f"{one.runs:,}" if one.runs else ""
     mark = "  refutes" if one.refutes else ""

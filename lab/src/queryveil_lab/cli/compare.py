@@ -22,7 +22,7 @@ Log = Annotated[
 ]
 
 
-def _studies(incomplete: str) -> list[str]:
+def _complete_studies(incomplete: str) -> list[str]:
     return options.completed(lab.STUDIES)(incomplete)  # loaded only if asked for
 
 
@@ -31,7 +31,7 @@ StudyName = Annotated[
     typer.Option(
         "--study",
         metavar="NAME or FILE",
-        autocompletion=_studies,
+        autocompletion=_complete_studies,
         help="Which study (--list names them), or a YAML file of your own.",
     ),
 ]
@@ -60,24 +60,27 @@ Workers = Annotated[
 ]
 
 
-def _list(wanted: bool) -> None:
+def _list_studies(wanted: bool) -> None:
     if not wanted:
         return
     if "--json" in sys.argv:
-        console.as_json({name: _described(study) for name, study in lab.STUDIES.items()})
+        console.as_json({name: _describe_study(study) for name, study in lab.STUDIES.items()})
     else:
         for name, study in lab.STUDIES.items():
             console.line(name)
             console.labelled("", study.question)
             console.labelled("paper", study.paper)
             for axis in study.axes:
-                values = ", ".join(_value(one) for one in axis.values)
+                values = ", ".join(_format_value(one) for one in axis.values)
                 console.labelled("varies", f"{axis.name}: {axis.help} ({values})")
     raise typer.Exit
 
 
 Listing = Annotated[
-    bool, typer.Option("--list", callback=_list, is_eager=True, help="Print the studies and what they vary.")
+    bool,
+    typer.Option(
+        "--list", callback=_list_studies, is_eager=True, help="Print the studies and what they vary."
+    ),
 ]
 
 _OWN: tuple[tuple[str, Any, Any], ...] = (
@@ -172,7 +175,7 @@ def show(made: lab.Comparison) -> None:
     console.labelled("Next", f"open {made.path}/index.html")
 
 
-def _described(study: lab.Study) -> dict[str, Any]:
+def _describe_study(study: lab.Study) -> dict[str, Any]:
     return {
         "question": study.question,
         "paper": study.paper,
@@ -184,5 +187,5 @@ def _described(study: lab.Study) -> dict[str, Any]:
     }
 
 
-def _value(one: object) -> str:
+def _format_value(one: object) -> str:
     return f"{one:.6g}" if isinstance(one, float) else str(one)

@@ -98,7 +98,7 @@ class HashInversionAttack(Inversion):
             output.new_file(Path(self.out))
         words = truth if isinstance(truth, Mapping) else read_map(Path(truth))
         raw, hashed = TokenCounts.of(reference), TokenCounts.of(target)
-        _check(raw, hashed)
+        _check_logs(raw, hashed)
         # Reading a log folds case; so is the map's.
         true = truth_of(hashed, raw, {one.lower(): token for one, token in words.items()})
         sizes = self.sizes(hashed, raw)
@@ -108,20 +108,20 @@ class HashInversionAttack(Inversion):
         stages = tuple(self.stages(*both, sizes, known=true, progress=progress))
         inverted = Inverted(hashed.tokens, raw.tokens, stages)
         if self.out is not None:
-            _write(inverted.mapping, Path(self.out))
-        control = self._control(hashed, raw, self._control_size(sizes[0]), true)
-        return self._result(inverted, true, both, control, {"target": hashed, "reference": raw})
+            _write_mapping(inverted.mapping, Path(self.out))
+        control = self._control_score(hashed, raw, self._control_size(sizes[0]), true)
+        return self._attack_result(inverted, true, both, control, {"target": hashed, "reference": raw})
 
     def _control_size(self, n: int) -> int:
         return min(self.bootstrap + _CONTROL, n)
 
-    def _control(self, hashed: TokenCounts, raw: TokenCounts, n: int, truth: I32) -> Score:
+    def _control_score(self, hashed: TokenCounts, raw: TokenCounts, n: int, truth: I32) -> Score:
         alone = replace(self, n=n, expand_to=None, out=None)
         reach = alone.reach(hashed, raw)
         (stage,) = alone.stages(hashed.at(reach), raw.shuffled(reach, self.seed), [n], known=truth)
         return score(stage.last, truth, self.bootstrap)
 
-    def _result(
+    def _attack_result(
         self,
         inverted: Inverted,
         truth: I32,
@@ -133,7 +133,9 @@ class HashInversionAttack(Inversion):
         last, first = inverted.stages[-1].last, self.bootstrap
         found, n = score(last, truth, first), len(last)
         near, wrong = near_misses(both[1], last, truth, first)
-        stages = [self._stage(inverted, number, truth, both) for number in range(len(inverted.stages))]
+        stages = [
+            self._stage_figures(inverted, number, truth, both) for number in range(len(inverted.stages))
+        ]
         figures: dict[str, Any] = {
             **found.as_dict(),
             "n": n,
@@ -175,11 +177,11 @@ class HashInversionAttack(Inversion):
                 ("after each update", _iteration_table(figures["by_iteration"])),
                 ("by how frequent the hashes are", _band_table(figures["bands"])),
             ),
-            words=_words(figures, accuracy, chance, interval),
-            examples=tuple(self._examples(inverted, truth)),
+            words=_summary_sentences(figures, accuracy, chance, interval),
+            examples=tuple(self._example_rows(inverted, truth)),
         )
 
-    def _stage(
+    def _stage_figures(
         self, inverted: Inverted, number: int, truth: I32, both: tuple[Statistics, Statistics]
     ) -> dict[str, Any]:
         from queryveil_lab.inversion.matching import Sides
@@ -200,7 +202,7 @@ class HashInversionAttack(Inversion):
             "reference": shape(tokens),
         }
 
-    def _examples(self, inverted: Inverted, truth: I32) -> list[tuple[str, str]]:
+    def _example_rows(self, inverted: Inverted, truth: I32) -> list[tuple[str, str]]:
         """The most frequent of those that were not given."""
         chosen = slice(self.bootstrap, self.bootstrap + self.show_examples)
         last = inverted.stages[-1].last[chosen]
@@ -211,7 +213,7 @@ class HashInversionAttack(Inversion):
         ]
 
 
-def _check(raw: TokenCounts, hashed: TokenCounts) -> None:
+def _check_logs(raw: TokenCounts, hashed: TokenCounts) -> None:
     """Refuse logs that are not what they were said to be."""
     for side, one in (("reference", raw), ("target", hashed)):
         if len(one) < 2:
@@ -241,7 +243,7 @@ def _with_changes(stage: Stage) -> list[tuple[I32, int | None]]:
 # -- the mapping ---------------------------------------------------------------------------------------------
 
 
-def _write(mapping: pa.Table, file: Path) -> None:
+def _write_mapping(mapping: pa.Table, file: Path) -> None:
     """Words of a raw log are in it: nobody else may read it."""
     with output.disk_errors(file), appearing.claim_paths(file) as claims:
         (claim,) = claims
@@ -260,7 +262,7 @@ def _write(mapping: pa.Table, file: Path) -> None:
 # -- what people read ----------------------------------------------------------------------------------------
 
 
-def _share(share: float | None) -> str:
+def _format_share(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f} %"
 
 
@@ -272,7 +274,7 @@ def _stage_table(stages: list[dict[str, Any]]) -> Table:
             (
                 f"{one['n']:,}",
                 f"{one['matchable']:,}",
-                *(_share(one[key]) for key in ("accuracy", "top_half", "bottom_half", "ceiling")),
+                *(_format_share(one[key]) for key in ("accuracy", "top_half", "bottom_half", "ceiling")),
                 f"{one['seconds']:.1f}",
             )
             for one in stages
@@ -286,7 +288,7 @@ def _iteration_table(iterations: list[dict[str, Any]]) -> Table:
         *(
             (
                 str(one["iteration"]) if one["iteration"] else "start",
-                _share(one["accuracy"]),
+                _format_share(one["accuracy"]),
                 "" if one["changed"] is None else f"{one['changed']:,}",
             )
             for one in iterations
@@ -298,13 +300,13 @@ def _band_table(found: list[dict[str, Any]]) -> Table:
     return (
         ("ranks", "matchable", "found"),
         *(
-            (f"{one['first']:,} to {one['last']:,}", f"{one['matchable']:,}", _share(one["accuracy"]))
+            (f"{one['first']:,} to {one['last']:,}", f"{one['matchable']:,}", _format_share(one["accuracy"]))
             for one in found
         ),
     )
 
 
-def _words(
+def _summary_sentences(
     figures: Mapping[str, Any], accuracy: float, chance: float, interval: tuple[float, float]
 ) -> tuple[tuple[str, str], ...]:
     near, wrong = figures["near_misses"]["near"], figures["near_misses"]["wrong"]
@@ -321,20 +323,21 @@ def _words(
         (
             "Found",
             f"The attack turns {figures['correct']:,} of {figures['matchable']:,} hashes back into their words "
-            f"({_share(accuracy)}), in {figures['seconds']:.1f} seconds. The rest of the {figures['n']:,} hashes could "
-            f"not be found: their words are not among the reference's {figures['n']:,} most frequent.{given}",
+            f"({_format_share(accuracy)}), in {figures['seconds']:.1f} seconds. The rest of the {figures['n']:,} "
+            f"hashes could not be found: their words are not among the reference's {figures['n']:,} most "
+            f"frequent.{given}",
         ),
         (
             "Control",
             f"The control keeps how frequent the reference's words are, but shuffles them between queries. The same "
-            f"attack then finds {_share(chance)} of {asked}: "
+            f"attack then finds {_format_share(chance)} of {asked}: "
             f"{_told_by_frequencies(accuracy, chance, interval)}. The advantage is "
             f"{100 * (accuracy - chance):.1f} percentage points, with a 95 % interval of {low:.1f} to {high:.1f}.",
         ),
         (
             "Context",
-            f"If all other words were known, {_share(figures['ceiling'])} of the hashes would be closest to their "
-            "own word. Matching one to one can find more, because each word is used only once.",
+            f"If all other words were known, {_format_share(figures['ceiling'])} of the hashes would be closest to "
+            "their own word. Matching one to one can find more, because each word is used only once.",
         ),
         *(
             (
@@ -347,7 +350,7 @@ def _words(
             if wrong
             else ()
         ),
-        ("Means", _meaning(accuracy, interval)),
+        ("Means", _interpretation(accuracy, interval)),
     )
 
 
@@ -359,7 +362,7 @@ def _told_by_frequencies(accuracy: float, chance: float, interval: tuple[float, 
     return f"frequencies alone give away {100 * chance / accuracy:.0f} % as much"
 
 
-def _meaning(accuracy: float, interval: tuple[float, float]) -> str:
+def _interpretation(accuracy: float, interval: tuple[float, float]) -> str:
     if accuracy > 0.5:
         means = "Hashing words protects nobody: someone with a similar log can read most queries."
     elif interval[0] > 0:

@@ -165,7 +165,7 @@ class Inversion(Declared):
     def doubled(self) -> list[int]:
         """All sizes from n to the one that is expanded to."""
         first = self.n or DEFAULT_N
-        return _doubled(first, self.expand_to or first)
+        return _doubling_sizes(first, self.expand_to or first)
 
     def sizes(self, target: TokenCounts, reference: TokenCounts) -> list[int]:
         """The vocabulary sizes of all stages, those that were asked for if both logs have as many."""
@@ -180,7 +180,7 @@ class Inversion(Declared):
                     f"pass {argument(name, least)} or less",
                 )
         first = self.n if self.n is not None else min(DEFAULT_N, self.expand_to or DEFAULT_N, least)
-        return _doubled(first, self.expand_to or first)
+        return _doubling_sizes(first, self.expand_to or first)
 
     def reach(self, target: TokenCounts, reference: TokenCounts) -> int:
         """How many of the most frequent words have to be counted: those that are matched, and further company."""
@@ -219,7 +219,7 @@ class Inversion(Declared):
         from queryveil_lab.inversion.matching import RULES, Sides
 
         last = sizes[-1]
-        every = [*sizes, *_doubled(last, len(hashes))[1:]]
+        every = [*sizes, *_doubling_sizes(last, len(hashes))[1:]]
         said = _Said(progress, 1 + self.iterations + 2 * (len(every) - 1) + (len(every) > len(sizes)))
         held, since = None, 0.0
         for number, n in enumerate(every):
@@ -234,7 +234,7 @@ class Inversion(Declared):
                 told=said.part,
             )
             if number == 0:
-                mappings = tuple(self._first(sides, known, said))
+                mappings = tuple(self._first_stage(sides, known, said))
             else:
                 mapping = sides.greedy(sides.by_known_part(mappings[-1]))
                 said.next()
@@ -253,7 +253,7 @@ class Inversion(Declared):
             yield Stage(held, since + time.perf_counter() - began, closer)
         said.end()
 
-    def _first(self, sides: Sides, known: I32 | None, said: _Said) -> Iterator[I32]:
+    def _first_stage(self, sides: Sides, known: I32 | None, said: _Said) -> Iterator[I32]:
         from queryveil_lab.inversion.matching import RULES
         from queryveil_lab.inversion.starts import start
 
@@ -262,7 +262,7 @@ class Inversion(Declared):
         yield mapping
         if self.update in CONTINUOUS:
             if self.iterations:
-                yield sides.growing(_pairs(mapping, known, self.bootstrap), self.update)
+                yield sides.growing(_initial_pairs(mapping, known, self.bootstrap), self.update)
             return
         seen = {mapping.tobytes()}
         for _ in range(self.iterations):
@@ -275,14 +275,14 @@ class Inversion(Declared):
             seen.add(mapping.tobytes())
 
 
-def _doubled(first: int, last: int) -> list[int]:
+def _doubling_sizes(first: int, last: int) -> list[int]:
     made = [first]
     while made[-1] < last:
         made.append(min(2 * made[-1], last))
     return made
 
 
-def _pairs(mapping: I32, known: I32 | None, bootstrap: int) -> I32:
+def _initial_pairs(mapping: I32, known: I32 | None, bootstrap: int) -> I32:
     """Pairs to start from: known ones of the most frequent hashes, or else nodestart's."""
     n = len(mapping)
     if bootstrap:

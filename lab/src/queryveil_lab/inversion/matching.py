@@ -73,25 +73,29 @@ class Sides:
 
     @cached_property
     def hash_rows(self) -> Matrix:
-        return self._pruned(self.hashes)
+        return self._prune_matrix(self.hashes)
 
     @cached_property
     def token_rows(self) -> Matrix:
-        return self._pruned(self.tokens)
+        return self._prune_matrix(self.tokens)
 
     @cached_property
     def token_columns(self) -> Matrix:
         return self.token_rows.tocsc()
 
-    def _pruned(self, one: Statistics) -> Matrix:
+    def _prune_matrix(self, one: Statistics) -> Matrix:
         return one.cooc_n if self.beta >= 1 else one.pruned(self.beta)
 
     @cached_property
-    def _compared(self) -> tuple[Matrix, Matrix, Matrix]:
+    def _comparison_matrices(self) -> tuple[Matrix, Matrix, Matrix]:
         """Rows of hashes, rows of tokens and their columns, as the distance takes them."""
         if self.distance != HELLINGER:
             return self.hash_rows, self.token_rows, self.token_columns
-        return _roots(self.hash_rows), _roots(self.token_rows), _roots(self.token_columns)
+        return (
+            _square_roots(self.hash_rows),
+            _square_roots(self.token_rows),
+            _square_roots(self.token_columns),
+        )
 
     @cached_property
     def reach(self) -> F32:
@@ -105,7 +109,7 @@ class Sides:
                 loops.fill_rows(rows, int(part[0]), block)
                 reach[part] = np.partition(block, most - 1, axis=1)[:, most - 1]
 
-            _each(np.arange(len(self), dtype=np.int32), find)
+            _run_blocks(np.arange(len(self), dtype=np.int32), find)
         return reach
 
     def by_features(self) -> Rows:
@@ -119,8 +123,8 @@ class Sides:
         A pair that shares no mapped neighbour is no candidate: under L1 and cosine it is as far apart as can be.
         """
         kind = DISTANCES[self.distance]
-        hashes, tokens, columns = self._compared
-        own, other = (_norms(one, kind) for one in (hashes, tokens))
+        hashes, tokens, columns = self._comparison_matrices
+        own, other = (_row_norms(one, kind) for one in (hashes, tokens))
         return self._rows(kind, mapping, own, other, self.reach, (hashes, columns))
 
     def by_known_part(self, mapping: I32) -> Rows:
@@ -168,7 +172,7 @@ class Sides:
         among = np.ones(len(self.tokens), np.bool_) if free is None else free
         shape = (len(self), min(most, len(self.tokens)))
         lists = Lists(np.empty(shape, np.float32), np.empty(shape, np.int32), np.zeros(len(self), np.int32))
-        _each(wanted, lambda part: loops.list_nearest(rows, lists, part, among), self.told)
+        _run_blocks(wanted, lambda part: loops.list_nearest(rows, lists, part, among), self.told)
         return lists
 
     def pairs(self, rows: Rows) -> F32:
@@ -178,7 +182,7 @@ class Sides:
         def fill(part: I32) -> None:
             loops.fill_rows(rows, int(part[0]), made[part[0] : part[-1] + 1])
 
-        _each(np.arange(len(self), dtype=np.int32), fill, self.told)
+        _run_blocks(np.arange(len(self), dtype=np.int32), fill, self.told)
         return made
 
     def greedy(self, rows: Rows, first: int | None = None) -> I32:
@@ -186,39 +190,39 @@ class Sides:
 
         With `first`, only so many of the most frequent hashes and tokens are matched, and all are company.
         """
-        mapping, free = self._nothing()
+        mapping, free = self._empty_matching()
         most = len(self) if first is None else first
         free[most:] = False
         hashes = np.arange(most, dtype=np.int32)
         loops.match_closest(rows, self.nearest(rows, CANDIDATES, hashes, free), hashes, free, mapping)
-        return self._rest(mapping, free, most)[:most]
+        return self._match_rest(mapping, free, most)[:most]
 
     def married(self, rows: Rows) -> I32:
         """Stable marriage."""
-        mapping, free = self._nothing()
+        mapping, free = self._empty_matching()
         hashes = np.arange(len(self), dtype=np.int32)
         everyone = free.copy()
         loops.marry(rows, self.nearest(rows, CANDIDATES), hashes, everyone, mapping)
-        return self._rest(mapping, everyone)
+        return self._match_rest(mapping, everyone)
 
     def cheapest(self, rows: Rows) -> I32:
         """Mincost: the assignment with the least sum of distances."""
         from scipy.optimize import linear_sum_assignment
 
-        self._small(MINCOST)
+        self._check_size(MINCOST)
         pairs = self.pairs(rows).astype(np.float64)
         # What is no candidate costs as much as the worst that is possible under any distance.
         none = ~np.isfinite(pairs)
         pairs[none] = 2.0
         hashes, tokens = linear_sum_assignment(pairs)
-        return self._chosen(hashes, tokens, ~none[hashes, tokens])
+        return self._chosen_pairs(hashes, tokens, ~none[hashes, tokens])
 
     def by_ranks(self, rows: Rows) -> I32:
         """Rank-greedy: the pair with the least sum of ranks in each other's order, again and again."""
-        self._small(RANKS)
+        self._check_size(RANKS)
         pairs = self.pairs(rows)
-        ranks = _ranks(pairs)
-        ranks += _ranks(pairs.T).T
+        ranks = _row_ranks(pairs)
+        ranks += _row_ranks(pairs.T).T
         pairs[np.isfinite(pairs)] = ranks[np.isfinite(pairs)]
         return self.greedy(rows._replace(kind=loops.GIVEN, given=pairs))
 
@@ -228,8 +232,8 @@ class Sides:
         `known` are pairs to start from, as rows of hash and token. `heap` fixes the closest pair next, `surest` that of
         the hash whose nearest token is farthest ahead of the second.
         """
-        self._small(rule)
-        mapping, free = self._nothing()
+        self._check_size(rule)
+        mapping, free = self._empty_matching()
         hashes, tokens = (
             Columns(one.indptr.astype(np.int64), one.indices.astype(np.int32), one.data)
             for one in (self.hash_rows.tocsc(), self.token_columns)
@@ -248,18 +252,18 @@ class Sides:
         (grow_surely if rule == SUREST else grow)(
             work, np.ascontiguousarray(known, dtype=np.int32).reshape(-1, 2)
         )
-        return self._rest(mapping, free)
+        return self._match_rest(mapping, free)
 
-    def _nothing(self) -> tuple[I32, Flags]:
+    def _empty_matching(self) -> tuple[I32, Flags]:
         return np.full(len(self), NOBODY, np.int32), np.ones(len(self.tokens), np.bool_)
 
-    def _chosen(self, hashes: np.ndarray, tokens: np.ndarray, good: np.ndarray) -> I32:
-        mapping, free = self._nothing()
+    def _chosen_pairs(self, hashes: np.ndarray, tokens: np.ndarray, good: np.ndarray) -> I32:
+        mapping, free = self._empty_matching()
         mapping[hashes[good]] = tokens[good]
         free[tokens[good]] = False
-        return self._rest(mapping, free)
+        return self._match_rest(mapping, free)
 
-    def _rest(self, mapping: I32, free: Flags, most: int | None = None) -> I32:
+    def _match_rest(self, mapping: I32, free: Flags, most: int | None = None) -> I32:
         """Match what a rule left over, for want of candidates, by features."""
         left = np.flatnonzero(mapping[:most] == NOBODY).astype(np.int32)
         if len(left):
@@ -268,7 +272,7 @@ class Sides:
             loops.match_closest(rows, lists, left, free, mapping)
         return mapping
 
-    def _small(self, rule: str) -> None:
+    def _check_size(self, rule: str) -> None:
         if len(self) > MOST_PAIRS[rule]:
             raise too_many(rule)
 
@@ -282,18 +286,18 @@ RULES: dict[str, Callable[[Sides, Rows], I32]] = {
 """The updates that may be repeated; `Sides.growing` is not."""
 
 
-def _roots(rows: Matrix) -> Matrix:
+def _square_roots(rows: Matrix) -> Matrix:
     made = rows.copy()
     made.data = np.sqrt(made.data)
     return made
 
 
-def _norms(rows: Matrix, kind: int) -> F32:
+def _row_norms(rows: Matrix, kind: int) -> F32:
     squares = np.asarray((rows * rows if kind != loops.L1 else rows).sum(axis=1), dtype=np.float64).ravel()
     return (np.sqrt(squares) if kind == loops.COSINE else squares).astype(np.float32)
 
 
-def _ranks(pairs: F32) -> np.ndarray:
+def _row_ranks(pairs: F32) -> np.ndarray:
     """The place of each token in the order of its row, from 0; equals in the order of the columns."""
     ranks = np.empty(pairs.shape, np.uint16)
     places = np.arange(pairs.shape[1], dtype=np.uint64)
@@ -306,11 +310,11 @@ def _ranks(pairs: F32) -> np.ndarray:
             keys.sort()
             ranks[at, (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)] = places
 
-    _each(np.arange(len(pairs), dtype=np.int32), rank)
+    _run_blocks(np.arange(len(pairs), dtype=np.int32), rank)
     return ranks
 
 
-def _each(hashes: I32, work: Callable[[I32], object], told: Told | None = None) -> None:
+def _run_blocks(hashes: I32, work: Callable[[I32], object], told: Told | None = None) -> None:
     """Do the work for blocks of hashes, on every core there is."""
     blocks = [hashes[at : at + _BLOCK] for at in range(0, len(hashes), _BLOCK)]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

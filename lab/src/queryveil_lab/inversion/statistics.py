@@ -58,10 +58,10 @@ class TokenCounts:
     def of(cls, source: SearchLog | Release | pa.ChunkedArray) -> TokenCounts:
         """Count a log, a log-shaped release, or a column of queries."""
         if isinstance(source, SearchLog):
-            return cls._of_batches(source.engine.batches(_distinct(source)))
+            return cls._of_batches(source.engine.batches(_distinct_queries(source)))
         if isinstance(source, pa.ChunkedArray | pa.Array):
-            return cls._of_batches([_counted(source)])
-        return cls._of_batches([_counted(_released_queries(source))])
+            return cls._of_batches([_count_queries(source)])
+        return cls._of_batches([_count_queries(_released_queries(source))])
 
     @classmethod
     def _of_batches(cls, batches: Iterable[pa.RecordBatch | pa.Table]) -> TokenCounts:
@@ -76,9 +76,11 @@ class TokenCounts:
 
     def at(self, n: int) -> Statistics:
         """Statistics of the n most frequent tokens."""
-        return Statistics(self.freq[:n], self.freq[:n] / max(1, self.total), self.alone[:n], self._cooc(n))
+        return Statistics(
+            self.freq[:n], self.freq[:n] / max(1, self.total), self.alone[:n], self._cooccurrences(n)
+        )
 
-    def _cooc(self, n: int) -> Matrix:
+    def _cooccurrences(self, n: int) -> Matrix:
         """Events that hold both of two of the n most frequent tokens; a token twice in a query is there once."""
         from scipy import sparse
 
@@ -107,7 +109,7 @@ class TokenCounts:
                 sizes[len(token)] = sizes.get(len(token), 0) + 1
         return max(sizes.values(), default=0) >= 0.9 * len(self) > 0
 
-    def _order(self) -> Ints:
+    def _stable_order(self) -> Ints:
         """The queries in an order of their own: engines hand them over in a new one every time."""
         places = np.arange(len(self.codes)) - np.repeat(self.starts[:-1], np.diff(self.starts))
         mixed = (self.codes.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -126,7 +128,7 @@ class TokenCounts:
         rng = np.random.default_rng(seed)
         kept = self.codes < n
         lengths = np.diff(np.concatenate(([0], np.cumsum(kept)))[self.starts])
-        order = self._order()
+        order = self._stable_order()
         times = np.empty_like(self.times)
         times[order] = rng.binomial(self.times[order], min(1.0, _SHUFFLED / max(1, self.queries)))
         each = np.repeat(times, np.diff(self.starts))[kept]
@@ -137,7 +139,7 @@ class TokenCounts:
         alone = np.bincount(codes[starts[:-1][single]], minlength=n)
         events = np.ones(len(starts) - 1, np.int64)
         made = TokenCounts(self.tokens[:n], freq, alone, len(events), starts, codes, events)
-        return Statistics(np.maximum(freq, 1), freq / max(1, int(freq.sum())), alone, made._cooc(n))
+        return Statistics(np.maximum(freq, 1), freq / max(1, int(freq.sum())), alone, made._cooccurrences(n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +212,9 @@ class _Coder:
         for part in texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]:
             lists = pc.split_pattern(part.cast(pa.string()), " ")
             parts = lists.flatten().dictionary_encode()
-            numbers = np.array([self._code(one) for one in parts.dictionary.to_pylist()], dtype=np.int32)
+            numbers = np.array(
+                [self._token_code(one) for one in parts.dictionary.to_pylist()], dtype=np.int32
+            )
             codes = numbers[parts.indices.to_numpy(zero_copy_only=False)]
             ends = np.concatenate(([0], np.cumsum(codes >= 0)))[
                 lists.offsets.to_numpy() - lists.offsets[0].as_py()
@@ -219,7 +223,7 @@ class _Coder:
             self.codes.append(codes[codes >= 0])
         self.times.append(np.asarray(times.to_numpy(zero_copy_only=False)).astype(np.int64))
 
-    def _code(self, part: str) -> int:
+    def _token_code(self, part: str) -> int:
         token = part.strip(ASCII_PUNCTUATION)
         return self.known.setdefault(token, len(self.known)) if token else -1
 
@@ -253,7 +257,7 @@ class _Coder:
         )
 
 
-def _distinct(log: SearchLog) -> Any:
+def _distinct_queries(log: SearchLog) -> Any:
     """Every distinct query of a log with the text that its words are cut from, and its query events."""
     rows = log.queries
     if "time" in log.columns:  # several clicks of one search are one event; without times every row is one
@@ -261,7 +265,7 @@ def _distinct(log: SearchLog) -> Any:
     return rows.group_by("query").aggregate(words=rows["words"].min(), count=rows.count()).drop("query")
 
 
-def _counted(queries: pa.ChunkedArray) -> pa.Table:
+def _count_queries(queries: pa.ChunkedArray) -> pa.Table:
     table = pa.table({"words": queries}).group_by("words").aggregate([([], "count_all")])
     return table.rename_columns({"count_all": "count"}).filter(pc.field("words") != "")
 

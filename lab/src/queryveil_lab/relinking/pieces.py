@@ -66,28 +66,28 @@ class Pieces:
 # -- how each method takes users apart -----------------------------------------------------------------------
 
 
-def _sessions(log: SearchLog, k: int) -> Pieces:
+def _session_pieces(log: SearchLog, k: int) -> Pieces:
     """Users deleted: sessions under random numbers."""
-    return _of_table(_published(log, AdHoc(steps=("hash-users",))), SESSION)
+    return _of_table(_publish_log(log, AdHoc(steps=("hash-users",))), SESSION)
 
 
-def _hashed(log: SearchLog, k: int) -> Pieces:
+def _hashed_pieces(log: SearchLog, k: int) -> Pieces:
     """The same with a keyed hash in place of every word."""
     key = secrets.token_bytes(16)
 
     def hashed(words: Sequence[str]) -> list[str]:
         return [hmac.digest(key, word.encode(), "sha256").hex()[:16] for word in words]
 
-    return _of_table(_published(log, AdHoc(steps=("hash-users",))), SESSION, hashed)
+    return _of_table(_publish_log(log, AdHoc(steps=("hash-users",))), SESSION, hashed)
 
 
-def _crowded(log: SearchLog, k: int) -> Pieces:
+def _k_query_pieces(log: SearchLog, k: int) -> Pieces:
     """Sessions with the queries of at least k users. Without its users this is what k-query publishes."""
     steps = ("drop-infrequent", "hash-users")
-    return _of_table(_published(log, AdHoc(steps=steps, min_users=k)), SESSION)
+    return _of_table(_publish_log(log, AdHoc(steps=steps, min_users=k)), SESSION)
 
 
-def _sets(log: SearchLog, k: int) -> Pieces:
+def _k_session_pieces(log: SearchLog, k: int) -> Pieces:
     """Sessions as the set of keywords of their group."""
     from queryveil.mechanisms.k_session.grouping import group
 
@@ -99,7 +99,7 @@ def _sets(log: SearchLog, k: int) -> Pieces:
     return Pieces(SESSION, starts, found.items[places].astype(np.int64), sets.users.astype(np.int64))
 
 
-def _personalities(log: SearchLog, k: int) -> Pieces:
+def _personality_pieces(log: SearchLog, k: int) -> Pieces:
     """Split personality: one pseudonym for each user and topic."""
     from queryveil import publish
 
@@ -110,20 +110,20 @@ def _personalities(log: SearchLog, k: int) -> Pieces:
     people = table["user"].combine_chunks().dictionary_encode()
     names = pa.array([whose[one] for one in people.dictionary.to_pylist()], pa.string()).dictionary_encode()
     owners = names.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return _coded(PSEUDONYM, owners, people.indices.to_numpy().astype(np.int64), table["query"])
+    return _encode_pieces(PSEUDONYM, owners, people.indices.to_numpy().astype(np.int64), table["query"])
 
 
 VIEWS: dict[str, Callable[[SearchLog, int], Pieces]] = {
-    "delete-users": _sessions,
-    "token-hash": _hashed,
-    "k-query": _crowded,
-    "k-session": _sets,
-    "split-personality": _personalities,
+    "delete-users": _session_pieces,
+    "token-hash": _hashed_pieces,
+    "k-query": _k_query_pieces,
+    "k-session": _k_session_pieces,
+    "split-personality": _personality_pieces,
 }
 """Every method that takes users apart, by name."""
 
 
-def _published(log: SearchLog, method: AdHoc) -> pa.Table:
+def _publish_log(log: SearchLog, method: AdHoc) -> pa.Table:
     from queryveil import publish
 
     return publish(log, method, allow_empty=True, i_understand=True).tables["log"]
@@ -138,10 +138,10 @@ def _of_table(
     people = table["user"].combine_chunks().dictionary_encode().indices.to_numpy(zero_copy_only=False)
     owners = np.zeros(len(session.dictionary), np.int64)
     owners[pieces] = people
-    return _coded(unit, owners, pieces, table["query"], words_of)
+    return _encode_pieces(unit, owners, pieces, table["query"], words_of)
 
 
-def _coded(
+def _encode_pieces(
     unit: str,
     owners: Ints,
     pieces: Ints,

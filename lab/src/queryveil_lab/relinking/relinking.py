@@ -76,7 +76,7 @@ class RelinkingAttack(Declared):
         for number, name in enumerate(self.methods, 1):
             rng = np.random.default_rng([self.seed, self.trials])
             pieces = VIEWS[name](log, self.k).shuffled(rng)
-            results.append({"method": name, **self._tried(pieces, rng, confidence)})
+            results.append({"method": name, **self._run_trial(pieces, rng, confidence)})
             if progress:
                 progress(number, len(self.methods))
         if not any(one["trials"] for one in results):
@@ -92,11 +92,11 @@ class RelinkingAttack(Declared):
             interval=worst["interval"],
             trials=worst["trials"],
             figures={"method": worst["method"], "k": self.k, "results": results},
-            table=_table(results),
-            words=_words(results, worst),
+            table=_result_table(results),
+            words=_summary_sentences(results, worst),
         )
 
-    def _tried(self, pieces: Pieces, rng: np.random.Generator, confidence: float) -> dict[str, Any]:
+    def _run_trial(self, pieces: Pieces, rng: np.random.Generator, confidence: float) -> dict[str, Any]:
         linkable = pieces.linkable
         about = {"unit": pieces.unit, "pieces": len(pieces), "linkable": len(linkable)}
         if not len(linkable):
@@ -168,11 +168,11 @@ def links(pieces: Pieces, drawn: Ints, rng: np.random.Generator) -> Links:
 # -- what people read ----------------------------------------------------------------------------------------
 
 
-def _share(share: float) -> str:
+def _format_share(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _table(results: list[dict[str, Any]]) -> Table:
+def _result_table(results: list[dict[str, Any]]) -> Table:
     head = (
         "method",
         "of",
@@ -189,7 +189,10 @@ def _table(results: list[dict[str, Any]]) -> Table:
                 one["method"],
                 f"{one['unit']}s",
                 f"{one['pieces']:,}",
-                *(_share(one[key]) if one["trials"] else "" for key in ("success", "control", "surest")),
+                *(
+                    _format_share(one[key]) if one["trials"] else ""
+                    for key in ("success", "control", "surest")
+                ),
                 f"{100 * one['interval'][0]:.1f} to {100 * one['interval'][1]:.1f}" if one["trials"] else "",
             )
             for one in results
@@ -197,14 +200,14 @@ def _table(results: list[dict[str, Any]]) -> Table:
     )
 
 
-def _words(results: list[dict[str, Any]], worst: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+def _summary_sentences(results: list[dict[str, Any]], worst: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     unit = worst["unit"]
     said = [
         (
             "Found",
-            f"Under {worst['method']}, the {unit} most like another is the same person's in {_share(worst['success'])} "
-            f"of {worst['trials']:,} cases. Any {unit} that shares a word or a query with it is in "
-            f"{_share(worst['control'])}.",
+            f"Under {worst['method']}, the {unit} most like another is the same person's in "
+            f"{_format_share(worst['success'])} of {worst['trials']:,} cases. Any {unit} that shares a word or a "
+            f"query with it is in {_format_share(worst['control'])}.",
         )
     ]
     for one in results:
@@ -226,11 +229,11 @@ def _words(results: list[dict[str, Any]], worst: dict[str, Any]) -> tuple[tuple[
             "interval is of the difference to the control, in percentage points, for all lines together.",
         )
     )
-    said.append(("Means", _meaning(worst)))
+    said.append(("Means", _interpretation(worst)))
     return tuple(said)
 
 
-def _meaning(worst: dict[str, Any]) -> str:
+def _interpretation(worst: dict[str, Any]) -> str:
     if worst["interval"][0] <= 0:
         return (
             "Rare words did not give away whose pieces belong together. A longer log, or one with times, may."

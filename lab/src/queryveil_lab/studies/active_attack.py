@@ -37,9 +37,9 @@ _ANONYMITY = ("k-query", "k-session", "k-keyword")
 _SURE = 0.95
 
 
-def _measure(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
+def _measure_cell(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
     for repeat in range(given.repeats):
-        for one in _attacked(original, cell, repeat):
+        for one in _attack_cell(original, cell, repeat):
             label = {"variant": f"{one['rule']}, {one['accounts']:,} accounts"}
             seen = {metric: one[metric] for metric in (SUCCESS, CONTROL, ADVANTAGE)}
             seen |= dict(zip((LOW, HIGH), one["interval"], strict=True)) | {ACCOUNTS: one["accounts"]}
@@ -52,7 +52,7 @@ def _measure(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
                 )
 
 
-def _attacked(original: Original, cell: Cell, repeat: int) -> list[dict[str, Any]]:
+def _attack_cell(original: Original, cell: Cell, repeat: int) -> list[dict[str, Any]]:
     """Attacks on methods that do not know epsilon are made once."""
     numbers = {name: cell[name] for name in ("k", "trials")}
     if cell["method"] not in _ANONYMITY:
@@ -69,7 +69,7 @@ Point = tuple[dict[str, Any], dict[str, float], dict[str, float]]
 """Where it is, what was seen there, and what was computed."""
 
 
-def _of(found: Findings) -> list[Point]:
+def _variant_points(found: Findings) -> list[Point]:
     """Every variant of every cell by itself."""
     places = found.settings("method", "k", "epsilon", "delta", "most", "trials", "variant", "repeat")
     made: list[Point] = [(place, {}, {}) for place in places]
@@ -79,9 +79,9 @@ def _of(found: Findings) -> list[Point]:
     return made
 
 
-def _certain(found: Findings) -> Iterator[Check]:
+def _check_certain(found: Findings) -> Iterator[Check]:
     for method in (name for name in found.values("method") if name in _ANONYMITY):
-        own = [seen for _, seen, _ in _of(found.where(method=method))]
+        own = [seen for _, seen, _ in _variant_points(found.where(method=method))]
         least = min(seen[ACCOUNTS] for seen in own)
         fewest = [seen for seen in own if seen[ACCOUNTS] == least]
         yield Check(
@@ -92,9 +92,9 @@ def _certain(found: Findings) -> Iterator[Check]:
         )
 
 
-def _outvoted(found: Findings) -> Iterator[Check]:
+def _check_majority(found: Findings) -> Iterator[Check]:
     """k - 1 accounts are a majority of any group of k, with the target and without her."""
-    points = _of(found.where(method="k-session"))
+    points = _variant_points(found.where(method="k-session"))
     seen = [values for at, values, _ in points if at["k"] > 2 and values[ACCOUNTS] == at["k"] - 1]
     if seen:
         yield Check(
@@ -106,7 +106,7 @@ def _outvoted(found: Findings) -> Iterator[Check]:
 
 def _within_bounds(found: Findings) -> Iterator[Check]:
     for method in (name for name in found.values("method") if name not in _ANONYMITY):
-        own = _of(found.where(method=method))
+        own = _variant_points(found.where(method=method))
         bounds = [known[BOUND] for _, _, known in own]
         surely = [_at_least(seen, at["trials"]) for at, seen, _ in own]
         inside = sum(seen[HIGH] <= known[BOUND] for _, seen, known in own)
@@ -127,7 +127,7 @@ def _at_least(seen: dict[str, float], trials: int) -> float:
 def _as_computed(found: Findings) -> Iterator[Check]:
     chances = [
         stats.binomtest(round(seen[metric] * at["trials"]), at["trials"], known[metric]).pvalue
-        for at, seen, known in _of(found)
+        for at, seen, known in _variant_points(found)
         for metric in (SUCCESS, CONTROL)
         if metric in known
     ]
@@ -146,7 +146,7 @@ def _best_and_bound(found: Findings) -> Findings:
         key = (one["method"], one["epsilon"])
         best[key] = max(best.get(key, one), one, key=lambda row: row["value"])
     ends = {
-        _cell(one, one["metric"]): one["value"]
+        _cell_key(one, one["metric"]): one["value"]
         for one in found.where(how=MEASURED)
         if one["metric"] in (LOW, HIGH)
     }
@@ -154,10 +154,10 @@ def _best_and_bound(found: Findings) -> Findings:
         {
             **one,
             _LINE: one.get(_LINE, one["method"]),
-            figures.LOW: ends[_cell(one, LOW)],
-            figures.HIGH: ends[_cell(one, HIGH)],
+            figures.LOW: ends[_cell_key(one, LOW)],
+            figures.HIGH: ends[_cell_key(one, HIGH)],
         }
-        for one in _together(list(best.values()))
+        for one in _merge_lines(list(best.values()))
     ]
     delta = found.values("delta")[0]
     bound = [
@@ -174,7 +174,7 @@ def _best_and_bound(found: Findings) -> Findings:
     return Findings((*bound, *measured))
 
 
-def _together(best: list[Row]) -> list[Row]:
+def _merge_lines(best: list[Row]) -> list[Row]:
     """One line for methods with k-anonymity, if theirs lie on each other."""
     alike = [one for one in best if one["method"] in _ANONYMITY]
     if len({one["value"] for one in alike}) != 1:
@@ -184,11 +184,11 @@ def _together(best: list[Row]) -> list[Row]:
     return [*first, *(one for one in best if one["method"] not in _ANONYMITY)]
 
 
-def _cell(one: Row, metric: str) -> tuple[Any, ...]:
+def _cell_key(one: Row, metric: str) -> tuple[Any, ...]:
     return (metric, *(one[name] for name in ("method", "epsilon", "delta", "variant", "repeat")))
 
 
-def _gained(found: Findings) -> str:
+def _gain_text(found: Findings) -> str:
     least = min(found.values("epsilon"))
     best = _best_and_bound(found).where(how=MEASURED)
     anonymous = [one["value"] for one in best if one["method"] in _ANONYMITY]
@@ -224,11 +224,11 @@ ACTIVE_ATTACK = Study(
         Metric(ACCOUNTS, "accounts", "fake accounts for each target"),
     ),
     repeats=1,
-    measure=_measure,
+    measure=_measure_cell,
     figures=(
         Curves(
             name="advantage",
-            title=_gained,
+            title=_gain_text,
             under=(
                 "success: share of the people who made the query that the attacker accuses; control: share of the "
                 "others that the attacker accuses; k = {k}, delta = {delta}, items per user: {most}, trials: {trials}"
@@ -242,6 +242,6 @@ ACTIVE_ATTACK = Study(
             ticks=False,
         ),
     ),
-    checks=expected(_certain, _outvoted, _within_bounds, _as_computed),
+    checks=expected(_check_certain, _check_majority, _within_bounds, _as_computed),
     labels=("variant",),
 )

@@ -37,7 +37,7 @@ from queryveil_lab.studies.expectations import Along, Beside, expected
 from queryveil_lab.studies.shapes import Line
 
 
-def _saved(found: Findings) -> Iterator[Check]:
+def _check_saved(found: Findings) -> Iterator[Check]:
     """Of what Partition loses, the share that Clump does not, at the smallest and at the largest k."""
     loss = found.where(metric=GGD)
     ends = min(loss.values("k")), max(loss.values("k"))
@@ -60,7 +60,7 @@ def _saved(found: Findings) -> Iterator[Check]:
     )
 
 
-def _duplicates(found: Findings) -> Iterator[Check]:
+def _check_duplicates(found: Findings) -> Iterator[Check]:
     """Lengths and levels as the paper has them: by what is done with duplicates."""
     lengths, levels = (
         {method: line.last for method, line in lines(found, metric, "k")} for metric in (LENGTH, LEVEL)
@@ -80,7 +80,7 @@ def _duplicates(found: Findings) -> Iterator[Check]:
         )
 
 
-def _removed(found: Findings) -> Iterator[Check]:
+def _check_removed(found: Findings) -> Iterator[Check]:
     """What removing duplicates costs, by the paper's rules."""
     loss = found.where(metric=GGD)
     pair = Beside(
@@ -172,9 +172,9 @@ CLUMP_QUALITY = Study(
             told="in {pair.lower} of {of} settings, {pair.times.least:.2f} to {pair.times.most:.2f} times as large",
             enough=enough,
         ),
-        _removed,
-        _duplicates,
-        _saved,
+        _check_removed,
+        _check_duplicates,
+        _check_saved,
         Along(
             says="a larger crowd costs more (Clump)",
             metric=GGD,

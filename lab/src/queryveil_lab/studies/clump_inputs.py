@@ -40,7 +40,7 @@ _TABLE = (1_000, 10_000, 20_000, 30_000, 40_000, 53_058)
 """The sizes of the paper's table of densities."""
 
 
-def _denser(found: Findings) -> Iterator[Check]:
+def _check_denser(found: Findings) -> Iterator[Check]:
     line = found.where(metric=INPUT, method=found.values("method")[0]).along("users")
     if len(line) > 1:
         yield Check(
@@ -114,7 +114,7 @@ CLUMP_SIZE = Study(
             ),
         ),
     ),
-    checks=expected(_denser, _in_proportion),
+    checks=expected(_check_denser, _in_proportion),
     needs=(),
     within=within,
 )

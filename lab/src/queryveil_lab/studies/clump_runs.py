@@ -79,11 +79,15 @@ def prepare(given: Given) -> Coded:
 
     coded = code(given.the_log, Vocabulary.of(None), "users")
     for method in NAMES:  # compile
-        _grouped(method, Tree(np.array([-1, 0, 0])), Bags.of([[1, 2], [1, 1], [2], [1]]), 2, 10, {})
+        _group_transactions(
+            method, Tree(np.array([-1, 0, 0])), Bags.of([[1, 2], [1, 1], [2], [1]]), 2, 10, {}
+        )
     return coded
 
 
-def _grouped(method: str, tree: Tree, bags: Bags, k: int, r: int, rules: Mapping[str, Any]) -> Grouping:
+def _group_transactions(
+    method: str, tree: Tree, bags: Bags, k: int, r: int, rules: Mapping[str, Any]
+) -> Grouping:
     """As `publish --method clump` groups by default, with `--algorithm paper` and its rules, or as Partition does."""
     from queryveil.mechanisms.transactions.algorithms import clump, crowds_first, partition
 
@@ -121,7 +125,7 @@ def measure(coded: Coded, given: Given, cell: Cell) -> Iterator[Row]:
         taken_in = bags if order is None else bags.take(_in_order(bags, str(order), repeat))
         start = time.process_time()
         rules = {} if order is None else {"order": "given"}
-        found = _grouped(cell["method"], tree, taken_in, cell["k"], cell["r"], rules)
+        found = _group_transactions(cell["method"], tree, taken_in, cell["k"], cell["r"], rules)
         taken = {name: float(getattr(found.quality, name_of)) for name, name_of in _QUALITY.items()}
         taken[SECONDS] = time.process_time() - start
         taken[INPUT] = len(bags.items) / (len(bags) * tree.leaves)
@@ -165,8 +169,8 @@ def curves(name: str, metric: str, along: str, y: str, said: str, means: str) ->
     sizes = along == "k"
     return Curves(
         name=name,
-        title=_titled(along, said),
-        under=means if along == "users" else partial(_users, means),
+        title=_title_for(along, said),
+        under=means if along == "users" else partial(_users_text, means),
         metric=metric,
         among=everything if sizes or along == "users" else largest,
         x=Scale(along, noun, log=along == "r"),
@@ -178,7 +182,7 @@ def curves(name: str, metric: str, along: str, y: str, said: str, means: str) ->
     )
 
 
-def _titled(along: str, said: str) -> str:
+def _title_for(along: str, said: str) -> str:
     if along == "users":
         return f"{{method}}: {said} {{line.first:.2f}} for {{line.start:,}} users, {{line.last:.2f}} for {{line.end:,}}"
     whose = " ({users})" if along == "k" else ""
@@ -196,7 +200,7 @@ def enough(found: Findings, _: Row) -> str | None:
     return few(found)
 
 
-def _users(means: str, found: Findings) -> str:
+def _users_text(means: str, found: Findings) -> str:
     sizes = found.values("users")
     return means if len(sizes) > 1 else f"{sizes[0]:,} users; {means}"
 

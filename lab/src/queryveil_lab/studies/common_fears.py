@@ -21,12 +21,12 @@ _LEAST_COMMON = 7 / 9
 """The share of released matches that are among the original's, over all releases: the paper had nine of nine."""
 
 
-def _events(given: Given) -> Original:
+def _read_events(given: Given) -> Original:
     return Original(exact_release.only_events(given.the_log))
 
 
 def _in_log(original: Original, cell: Cell) -> Iterator[Row]:
-    found = list(_ranking(original.graph("queries"), cell, ORIGINAL))
+    found = list(_rank_queries(original.graph("queries"), cell, ORIGINAL))
     if not found:
         raise CannotBeMet(
             "no query of the log fits the pattern",
@@ -36,10 +36,10 @@ def _in_log(original: Original, cell: Cell) -> Iterator[Row]:
 
 
 def _in_release(_: Original, side: Released, cell: Cell, __: int) -> Iterator[Row]:
-    return _ranking(Graph(queries=side.release.tables["queries"]), cell, RELEASED)
+    return _rank_queries(Graph(queries=side.release.tables["queries"]), cell, RELEASED)
 
 
-def _ranking(graph: Graph, cell: Cell, how: str) -> Iterator[Row]:
+def _rank_queries(graph: Graph, cell: Cell, how: str) -> Iterator[Row]:
     for place, one in enumerate(rank_pattern(graph, cell["pattern"], cell["most"]).to_pylist(), 1):
         yield row(RANK, place, how=how, match=one["match"])
         yield row(COUNT, one["count"], how=how, match=one["match"])
@@ -49,7 +49,7 @@ def _ranks(found: Findings, how: str, repeat: int | None) -> dict[str, float]:
     return {one["match"]: one["value"] for one in found.where(metric=RANK, how=how, repeat=repeat)}
 
 
-def _kept(found: Findings) -> Iterator[Check]:
+def _check_kept(found: Findings) -> Iterator[Check]:
     for pattern in found.values("pattern"):
         chosen = found.where(pattern=pattern)
         ours = _ranks(chosen, ORIGINAL, None)
@@ -92,14 +92,14 @@ def _one_release(found: Findings) -> Findings:
     return found.chosen(lambda one: not one["repeat"])
 
 
-def _both(found: Findings) -> str:
+def _both_text(found: Findings) -> str:
     ours, theirs = _ranks(found, ORIGINAL, None), _ranks(found, RELEASED, 0)
     pattern = found.values("pattern")[0]
     return f"{len(ours.keys() & theirs.keys())} of the log's {len(ours)} most common '{pattern}' are released"
 
 
 COMMON_FEARS = grid.study(
-    Grid((CLICK_GRAPH,), (_in_release,), further=("most", "pattern"), ready=_events, of_log=_in_log),
+    Grid((CLICK_GRAPH,), (_in_release,), further=("most", "pattern"), ready=_read_events, of_log=_in_log),
     name="common-fears",
     question="Does a release still show what people search for most, such as what they fear?",
     paper="one year, d = 21: the nine most common fears are the same in the log and in its release, in nearly the same "
@@ -119,7 +119,7 @@ COMMON_FEARS = grid.study(
     figures=(
         Ranks(
             name="ranking",
-            title=_both,
+            title=_both_text,
             under="d = {d}, epsilon = {epsilon}, delta = {delta}",
             metric=RANK,
             among=_one_release,
@@ -130,6 +130,6 @@ COMMON_FEARS = grid.study(
             y_title="rank by count (1 = most frequent)",
         ),
     ),
-    checks=expected(_kept),
+    checks=expected(_check_kept),
     labels=("match",),
 )

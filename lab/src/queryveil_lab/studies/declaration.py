@@ -239,11 +239,11 @@ def _as_asked(_: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Map
     return axes
 
 
-def _every(_: Given, __: Cell) -> bool:
+def _always(_: Given, __: Cell) -> bool:
     return True
 
 
-def _nothing(_: Given, __: Sequence[Cell]) -> None:
+def _no_reason(_: Given, __: Sequence[Cell]) -> None:
     return None
 
 
@@ -279,9 +279,9 @@ class Study:
         _as_asked
     )
     """Leaves out points of the grid that a log cannot reach."""
-    only: Callable[[Given, Cell], bool] = _every
+    only: Callable[[Given, Cell], bool] = _always
     """Leaves out cells that would repeat another one."""
-    ahead: Callable[[Given, Sequence[Cell]], None] = _nothing
+    ahead: Callable[[Given, Sequence[Cell]], None] = _no_reason
     """Refuses, before anything is written, what would stop one of the cells."""
     version: str = ""
     """Tells studies of one name apart; finished cells of one are no use to the other."""

@@ -29,7 +29,7 @@ REAL = "lines: expected, points: real releases"
 _OWN = "series"
 
 
-def _line(found: Findings) -> Findings:
+def _line_values(found: Findings) -> Findings:
     """What a line is drawn from: expected values where there are any, otherwise the runs."""
     return found.where(how=EXPECTED) or found
 
@@ -152,30 +152,30 @@ class Curves(Drawn):
         apart = (*([self.by] if isinstance(self.by, str) else self.by), *([self.panel] if self.panel else []))
         lines = [chosen.where(**one) for one in chosen.settings(*apart)]
         first = next((one for one in lines if len(one.values(self.x.column)) > 1), lines[0])
-        return self.told(self.title, first, line=_line(first).along(self.x.column))
+        return self.told(self.title, first, line=_line_values(first).along(self.x.column))
 
     def _series(self, found: Findings) -> tuple[Findings, int]:
         """Every row with the name of its line; and how many lines a figure cannot tell apart."""
-        made = found.changed(self._labelled(found))
+        made = found.changed(self._row_labeler(found))
         names = made.values("series")
         return made.chosen(lambda row: row["series"] in names[:MOST_SERIES]), max(0, len(names) - MOST_SERIES)
 
-    def _labelled(self, found: Findings) -> Callable[[Row], Row]:
+    def _row_labeler(self, found: Findings) -> Callable[[Row], Row]:
         """Names the line of a row, and its panel."""
         by = (self.by,) if isinstance(self.by, str) else self.by
         named = [name for name in by if len(found.values(name)) > 1] or by[:1]
 
-        def labelled(row: Row) -> Row:
+        def label_row(row: Row) -> Row:
             panel = {self.panel: self.written(self.panel, row[self.panel])} if self.panel else {}
             return {"series": ", ".join(self.written(name, row[name]) for name in named), **panel}
 
-        return labelled
+        return label_row
 
     def _as_printed(self, chosen: Findings) -> list[Row]:
         """What the paper has for the lines that are drawn."""
         if self.printed is None:
             return []
-        labelled, made = self._labelled(chosen), []
+        labelled, made = self._row_labeler(chosen), []
         for columns, values in self.printed.lines:
             wanted = {**self.printed.given, **{k: v for k, v in columns.items() if k != _OWN}}
             own = chosen.chosen(partial(_is_at, wanted))
@@ -196,7 +196,7 @@ class Curves(Drawn):
         for place in found.settings("series", *([self.panel] if self.panel else [])):
             own = found.where(**place)
             runs = own.chosen(lambda row: row["how"] != EXPECTED)
-            for at, one in _line(own).intervals(self.x.column).items():
+            for at, one in _line_values(own).intervals(self.x.column).items():
                 lines.append({**place, self.x.column: at, "value": one.mean})
             if self.intervals:
                 for at, one in runs.intervals(self.x.column).items():

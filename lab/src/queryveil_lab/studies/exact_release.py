@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 def release_probability(counts: NDArray[np.int64], scale: float, threshold: int) -> Floats:
     """P[n + X > K] for discrete Laplace noise X of that scale."""
-    return _tail(threshold + 1 - np.asarray(counts), scale)
+    return _laplace_tail(threshold + 1 - np.asarray(counts), scale)
 
 
 def mean_published(counts: NDArray[np.int64], scale: float, threshold: int) -> Floats:
@@ -37,14 +37,14 @@ def mean_published(counts: NDArray[np.int64], scale: float, threshold: int) -> F
     above = threshold + 1 - counts
     q = math.exp(-1 / scale)
     beyond = q / (1 - q)  # how far noise that passes a point lies beyond it, on average
-    passes = _tail(above, scale) * (counts + above + beyond)
+    passes = _laplace_tail(above, scale) * (counts + above + beyond)
     below = np.maximum(1 - above, 1)
     fails = q**below / (1 + q) * (counts - below - beyond)
     made: Floats = np.where(above >= 1, passes, counts - fails)
     return made
 
 
-def _tail(at: NDArray[np.int64], scale: float) -> Floats:
+def _laplace_tail(at: NDArray[np.int64], scale: float) -> Floats:
     """P[X >= at]."""
     q = math.exp(-1 / scale)
     high = q ** np.maximum(at, 1) / (1 + q)

@@ -37,16 +37,16 @@ _LARGEST_REPEATED = 4_000
 DEGREE, LEAST, MIGRATION, NEAR = "degree", "least-frequency", "rank-migration", "near-misses"
 
 
-def _splits(given: Given) -> halves.Splits:
+def _split_log(given: Given) -> halves.Splits:
     return halves.splits(given, _LARGEST_REPEATED)
 
 
-def _measure(splits: halves.Splits, given: Given, cell: Cell) -> Iterator[Row]:
+def _measure_cell(splits: halves.Splits, given: Given, cell: Cell) -> Iterator[Row]:
     for run, hashed in halves.in_splits(splits, given, cell["n"], _LARGEST_REPEATED):
-        yield from halves.in_run(run, _found(hashed, given, cell))
+        yield from halves.in_run(run, _expansion_rows(hashed, given, cell))
 
 
-def _found(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
+def _expansion_rows(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
     way, n = cell["way"], cell["n"]
     first = min(cell["first"], n)
     hashes, tokens = hashed.at(n)
@@ -58,7 +58,7 @@ def _found(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
         yield halves.measured(name, score(last.last, hashed.truth, low, high).accuracy or 0.0)
     yield halves.measured(BEFORE, score(last.mappings[0], hashed.truth).accuracy or 0.0)
     if way in (PRUNED, LOGARITHMS):
-        yield halves.measured(INSIDE, _inside(WAYS[way], hashes, tokens, hashed.truth))
+        yield halves.measured(INSIDE, _matchable_share(WAYS[way], hashes, tokens, hashed.truth))
     if way != given.axes["way"][0]:
         return
     near, wrong = near_misses(tokens, last.last, hashed.truth)
@@ -100,7 +100,7 @@ def _stages_of(way: str, hashes: Statistics, tokens: Statistics, first: int, n: 
         yield Stage((expanded, mapping), time.perf_counter() - began)
 
 
-def _inside(how: dict[str, Any], hashes: Statistics, tokens: Statistics, truth: I32) -> float:
+def _matchable_share(how: dict[str, Any], hashes: Statistics, tokens: Statistics, truth: I32) -> float:
     """Matchable hashes whose own word is among the nearest by features that pruning leaves."""
     from queryveil_lab.inversion.matching import Sides
 
@@ -134,7 +134,7 @@ def _rare_words(found: Findings) -> Iterator[Check]:
         )
 
 
-def _stages(found: Findings) -> Findings:
+def _stage_findings(found: Findings) -> Findings:
     """Every way but one that finds as much as the first, the halves of the first, and the ceiling."""
     found = found.chosen(lambda one: one["way"] != HELLINGER_TOO)
     way = found.values("way")[0]
@@ -146,12 +146,12 @@ def _stages(found: Findings) -> Findings:
     )
 
 
-def _ranks(found: Findings) -> Findings:
+def _rank_findings(found: Findings) -> Findings:
     moved = found.where(metric=MIGRATION)
     return moved.changed(lambda one: {"rank": int(one["at"].split()[-1]), "of": "hashes"})
 
 
-def _halved(found: Findings) -> str:
+def _halving_text(found: Findings) -> str:
     return (
         "each size from half of it, and one update; two halves of one log by user, the second one hashed; "
         f"{halves.told_splits(found)}"
@@ -201,17 +201,17 @@ EXPANSION = Study(
         *halves.WORK,
     ),
     repeats=3,
-    prepare=_splits,
+    prepare=_split_log,
     ahead=halves.few_splits,
-    measure=_measure,
+    measure=_measure_cell,
     figures=(
         Curves(
             name="stages",
             title="{line.first:.2f} of the words that can be found are found among {line.start:,} hashes, "
             "{line.last:.2f} among {line.end:,} ({way})",
-            under=_halved,
+            under=_halving_text,
             metric=halves.ACCURACY,
-            among=_stages,
+            among=_stage_findings,
             x=halves.BY_SIZE,
             y=halves.SHARE,
             by="way",
@@ -228,7 +228,7 @@ EXPANSION = Study(
             "and by {line.last:,.0f} among the rarest",
             under="tenths of the hashes, the most frequent first",
             metric=MIGRATION,
-            among=_ranks,
+            among=_rank_findings,
             x=Scale("rank", "rank of a hash, up to"),
             y=Scale("value", "mean distance to the rank of its word"),
             by="of",

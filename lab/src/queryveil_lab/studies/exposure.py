@@ -54,25 +54,25 @@ _METHODS = {
 }
 
 
-def _measure(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
+def _measure_cell(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
     log = original.log
     attack, method = ExposureAttack(), cell["method"]
     if method == LOG:
-        yield from _rows(_subjects(attack.run([log]))[0], MEASURED, None)
+        yield from _exposure_rows(_attack_subjects(attack.run([log]))[0], MEASURED, None)
     elif method == HASHED:
-        yield from _hashed(log, cell["n"])
+        yield from _hashed_rows(log, cell["n"])
     else:
         # One attack on all releases: which names are stars' is looked up in the log once.
         releases = list(_METHODS[method].releases(log, cell, given.repeats if method in PRIVATE else 1))
-        for repeat, found in enumerate(_subjects(attack.run(releases, log))):
-            yield from _rows(found, MEASURED, repeat)
+        for repeat, found in enumerate(_attack_subjects(attack.run(releases, log))):
+            yield from _exposure_rows(found, MEASURED, repeat)
 
 
-def _subjects(result: AttackResult) -> list[Mapping[str, Any]]:
+def _attack_subjects(result: AttackResult) -> list[Mapping[str, Any]]:
     return list(result.figures["subjects"])
 
 
-def _hashed(log: SearchLog, n: int) -> Iterator[Row]:
+def _hashed_rows(log: SearchLog, n: int) -> Iterator[Row]:
     """Half of the users, hashed, and as much of it as a log of the other half makes readable."""
     known, hidden = split(log)
     release = publish(hidden, TokenHash(), i_understand=True)
@@ -85,13 +85,15 @@ def _hashed(log: SearchLog, n: int) -> Iterator[Row]:
         dict(zip(*(table[name].to_pylist() for name in ("hash", "token")), strict=True))
         for table in (inverted.mapping, truth)
     ]
-    found = _subjects(ExposureAttack().run([release], hidden, *maps))[0]
-    yield from _rows(found, BELIEVED, 0)
-    yield from _rows(found, CORRECT, 0, "correct")
-    yield from _rows(_subjects(ExposureAttack().run([hidden]))[0], RAW, None)
+    found = _attack_subjects(ExposureAttack().run([release], hidden, *maps))[0]
+    yield from _exposure_rows(found, BELIEVED, 0)
+    yield from _exposure_rows(found, CORRECT, 0, "correct")
+    yield from _exposure_rows(_attack_subjects(ExposureAttack().run([hidden]))[0], RAW, None)
 
 
-def _rows(one: Mapping[str, Any], how: str, repeat: int | None, counts: str = "counts") -> Iterator[Row]:
+def _exposure_rows(
+    one: Mapping[str, Any], how: str, repeat: int | None, counts: str = "counts"
+) -> Iterator[Row]:
     totals = {SESSIONS: one["units"], QUERIES: one["texts"], OCCURRENCES: one["occurrences"]}
     for metric, total in totals.items():
         for category, number in {ALL: total, **(one[counts][metric] or {})}.items():
@@ -105,14 +107,16 @@ def _rows(one: Mapping[str, Any], how: str, repeat: int | None, counts: str = "c
                 }
 
 
-def _most(found: Findings, method: str, category: str, metric: str = QUERIES, how: str = MEASURED) -> float:
+def _largest_exposure(
+    found: Findings, method: str, category: str, metric: str = QUERIES, how: str = MEASURED
+) -> float:
     """The largest number over all releases of a method; 0 if there is none."""
     rows = found.where(method=method, category=category, metric=metric, how=how)
     return max((row["value"] for row in rows), default=0.0)
 
 
 def _people_in_the_log(found: Findings) -> Iterator[Check]:
-    before = _most(found, LOG, "non-star")
+    before = _largest_exposure(found, LOG, "non-star")
     if LOG in found.values("method"):
         yield Check(
             "the log names people who are not famous", before > 0, f"in {before:,.0f} different queries"
@@ -122,18 +126,20 @@ def _people_in_the_log(found: Findings) -> Iterator[Check]:
 def _no_dangerous_pair(found: Findings) -> Iterator[Check]:
     pairs = [pair for pair in DANGEROUS if pair.startswith("non-star")]
     for method in (one for one in PRIVATE if one in found.values("method")):
-        left = sum(_most(found, method, pair, metric) for pair in pairs for metric in (QUERIES, SESSIONS))
+        left = sum(
+            _largest_exposure(found, method, pair, metric) for pair in pairs for metric in (QUERIES, SESSIONS)
+        )
         yield Check(
             f"{method} publishes no dangerous pair with a non-star",
             left == 0,
-            f"{left:,.0f} in the worst release, and {_most(found, method, 'non-star'):,.0f} non-star names",
+            f"{left:,.0f} in the worst release, and {_largest_exposure(found, method, 'non-star'):,.0f} non-star names",
         )
 
 
-def _scrubbed(found: Findings) -> Iterator[Check]:
+def _check_scrubbed(found: Findings) -> Iterator[Check]:
     if {LOG, "scrub"} <= set(found.values("method")):
-        left = _most(found, "scrub", "identifier")
-        after, before = (_most(found, method, "non-star", SESSIONS) for method in ("scrub", LOG))
+        left = _largest_exposure(found, "scrub", "identifier")
+        after, before = (_largest_exposure(found, method, "non-star", SESSIONS) for method in ("scrub", LOG))
         yield Check(
             "scrubbing removes identifiers and leaves names",
             left == 0 and shapes.never_below([after], [0.99 * before]),
@@ -141,9 +147,9 @@ def _scrubbed(found: Findings) -> Iterator[Check]:
         )
 
 
-def _crowds(found: Findings) -> Iterator[Check]:
+def _check_crowds(found: Findings) -> Iterator[Check]:
     if {LOG, "k-query"} <= set(found.values("method")):
-        people, before = (_most(found, method, "person") for method in ("k-query", LOG))
+        people, before = (_largest_exposure(found, method, "person") for method in ("k-query", LOG))
         says, told = (
             "k-query still names people",
             f"in {people:,.0f} different queries, {before:,.0f} of the log",
@@ -151,7 +157,7 @@ def _crowds(found: Findings) -> Iterator[Check]:
         yield too_small(says, told) if not people and before < _NAMED else Check(says, people > 0, told)
 
 
-def _only(given: Given, cell: Cell) -> bool:
+def _needs_cell(given: Given, cell: Cell) -> bool:
     """Nothing but the hashed log depends on how many hashes are turned back."""
     return bool(cell["method"] == HASHED or cell["n"] == given.axes["n"][0])
 
@@ -160,13 +166,15 @@ def _read_in_hashes(found: Findings) -> Iterator[Check]:
     if HASHED not in found.values("method"):
         return
     found = _most_hashes(found)
-    read = {how: _most(found, HASHED, "person", SESSIONS, how) for how in (RAW, BELIEVED, CORRECT)}
+    read = {
+        how: _largest_exposure(found, HASHED, "person", SESSIONS, how) for how in (RAW, BELIEVED, CORRECT)
+    }
     said = (
         f"the attacker believes that {read[BELIEVED]:,.0f} sessions name a person, and is right about "
         f"{read[CORRECT]:,.0f}; {read[RAW]:,.0f} do"
     )
     yield Check("hashes that were turned back into words name people", read[BELIEVED] > 0, said)
-    if _most(found, HASHED, ALL, OCCURRENCES, RAW) >= _LONG:
+    if _largest_exposure(found, HASHED, ALL, OCCURRENCES, RAW) >= _LONG:
         yield Check("most of what is read in hashes is right", read[CORRECT] > read[BELIEVED] / 2, said)
 
 
@@ -176,24 +184,24 @@ def _most_hashes(found: Findings) -> Findings:
     return found.chosen(lambda one: one["method"] != HASHED or one["n"] == most)
 
 
-def _right(found: Findings) -> Findings:
+def _correct_findings(found: Findings) -> Findings:
     """Releases as they are read; of hashes what is read correctly."""
     chosen = _most_hashes(found).chosen(
         lambda one: one["how"] == (CORRECT if one["method"] == HASHED else MEASURED)
     )
-    ordered = sorted((one for one in chosen if one["category"] in LABELS), key=_place)
+    ordered = sorted((one for one in chosen if one["category"] in LABELS), key=_sort_place)
     return Findings(tuple(sorted(ordered, key=lambda one: found.values("method").index(one["method"]))))
 
 
-def _place(one: Row) -> int:
+def _sort_place(one: Row) -> int:
     return list(LABELS).index(one["category"])
 
 
-def _named(found: Findings) -> str:
-    left = max((_most(found, method, "non-star") for method in PRIVATE), default=0.0)
+def _method_names(found: Findings) -> str:
+    left = max((_largest_exposure(found, method, "non-star") for method in PRIVATE), default=0.0)
     return (
         f"{left:,.0f} queries of private histograms name a person who is not famous; "
-        f"{_most(found, LOG, 'non-star'):,.0f} queries of the log do"
+        f"{_largest_exposure(found, LOG, 'non-star'):,.0f} queries of the log do"
     )
 
 
@@ -208,7 +216,9 @@ def _few_hashes(found: Findings) -> Findings:
     named = [
         {**one, "read": words[one["how"]]}
         for how in words
-        for one in sorted(fewest.where(how=how).chosen(lambda one: one["category"] in LABELS), key=_place)
+        for one in sorted(
+            fewest.where(how=how).chosen(lambda one: one["category"] in LABELS), key=_sort_place
+        )
     ]
     return Findings(tuple(named))
 
@@ -241,15 +251,15 @@ EXPOSURE = Study(
         Metric(OCCURRENCES, "occurrences", "how often these texts occur, by the release's own counts"),
     ),
     repeats=5,
-    measure=_measure,
-    only=_only,
+    measure=_measure_cell,
+    only=_needs_cell,
     figures=(
         Bars(
             name="queries",
-            title=_named,
+            title=_method_names,
             under="different queries; the largest number where there are several releases",
             metric=QUERIES,
-            among=_right,
+            among=_correct_findings,
             shown={"category": LABELS, "method": {HASHED: f"{HASHED}, read correctly"}},
             item="category",
             panel="method",
@@ -269,6 +279,6 @@ EXPOSURE = Study(
             printed=Printed(source="Kumar, table 6", lines=(({}, printed.SESSIONS),)),
         ),
     ),
-    checks=expected(_people_in_the_log, _no_dangerous_pair, _scrubbed, _crowds, _read_in_hashes),
+    checks=expected(_people_in_the_log, _no_dangerous_pair, _check_scrubbed, _check_crowds, _read_in_hashes),
     labels=("category",),
 )

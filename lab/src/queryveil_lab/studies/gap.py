@@ -49,11 +49,11 @@ Kept = dict[tuple[int, int, int], halves.Hashed]
 """The pairs of logs at hand, one for each run: cells come in an order in which those of one gap are enough."""
 
 
-def _prepare(_: Given) -> Kept:
+def _prepare_runs(_: Given) -> Kept:
     return {}
 
 
-def _log(cell: Cell, folder: Path, *, day: int, seed: int) -> SearchLog:
+def _generate_log(cell: Cell, folder: Path, *, day: int, seed: int) -> SearchLog:
     settings = LogSettings(
         version=1,  # the figures in the docs are of it
         rows=cell["rows"],
@@ -70,28 +70,28 @@ def _log(cell: Cell, folder: Path, *, day: int, seed: int) -> SearchLog:
     return read(file)
 
 
-def _pair(kept: Kept, cell: Cell, run: int) -> halves.Hashed:
+def _hashed_pair(kept: Kept, cell: Cell, run: int) -> halves.Hashed:
     key = (cell["gap"], cell["interval"], run)
     if key not in kept:
         for other in [one for one in kept if one[:2] != key[:2]]:
             del kept[other]
         seed = cell["seed"] + run
         with workspace.temporary_folder() as folder:
-            reference = _log(cell, folder, day=0, seed=2 * seed)
-            original = _log(cell, folder, day=cell["gap"], seed=2 * seed + 1)
+            reference = _generate_log(cell, folder, day=0, seed=2 * seed)
+            original = _generate_log(cell, folder, day=cell["gap"], seed=2 * seed + 1)
             kept[key] = halves.Hashed.of(reference, original)
     return kept[key]
 
 
-def _measure(kept: Kept, given: Given, cell: Cell) -> Iterator[Row]:
+def _measure_cell(kept: Kept, given: Given, cell: Cell) -> Iterator[Row]:
     """Every run has logs of other people, in one world."""
     for run in range(given.repeats):
-        hashed = _pair(kept, cell, run)
+        hashed = _hashed_pair(kept, cell, run)
         halves.sizes(given, hashed)
-        yield from halves.in_run(run, _found(hashed, cell))
+        yield from halves.in_run(run, _inversion_rows(hashed, cell))
 
 
-def _found(hashed: halves.Hashed, cell: Cell) -> Iterator[Row]:
+def _inversion_rows(hashed: halves.Hashed, cell: Cell) -> Iterator[Row]:
     n = cell["n"]
     given_pairs = min(_GIVEN, max(1, n // 10)) if cell["update"] in _KNOWING else 0
     attack = Inversion(n=n, bootstrap=given_pairs, **_UPDATES[cell["update"]])
@@ -113,11 +113,11 @@ def _first_update(found: Findings) -> Findings:
     return _by_gap(own.where(update=own.values("update")[0])) if drifts else Findings(())
 
 
-def _told(line: Line) -> str:
+def _line_text(line: Line) -> str:
     return ", ".join(f"{value:.3f} after {gap} d" for gap, value in line.items())
 
 
-def _drift(found: Findings) -> str:
+def _drift_text(found: Findings) -> str:
     aside = "; pairs that are given do not count" if set(_KNOWING) & set(found.values("update")) else ""
     one, runs = found.rows[0], len(found.values("repeat"))
     return (
@@ -126,19 +126,19 @@ def _drift(found: Findings) -> str:
     )
 
 
-def _hours(hours: int) -> str:
+def _format_hours(hours: int) -> str:
     return days(hours // HOURS) if hours % HOURS == 0 else f"{hours} h"
 
 
-def _usual(given: Given) -> int:
+def _default_hours(given: Given) -> int:
     asked = [int(one) for one in given.axes["interval"]]
     return _USUAL if _USUAL in asked else asked[0]
 
 
-def _only(given: Given, cell: Cell) -> bool:
+def _needs_cell(given: Given, cell: Cell) -> bool:
     """The gaps with logs of six hours, and the intervals with the longest gap: the paper's two tables."""
     longest = max(int(one) for one in given.axes["gap"])
-    return bool(cell["interval"] == _usual(given) or cell["gap"] == longest)
+    return bool(cell["interval"] == _default_hours(given) or cell["gap"] == longest)
 
 
 def _by_gap(found: Findings) -> Findings:
@@ -201,17 +201,17 @@ GAP = Study(
         *halves.WORK,
     ),
     repeats=3,
-    prepare=_prepare,
-    measure=_measure,
+    prepare=_prepare_runs,
+    measure=_measure_cell,
     figures=(
         Curves(
             name="gap",
             title="{line.first:.2f} of the words are found after a gap of {line.start} d, {line.last:.2f} after "
             "{line.end} d ({update}, logs of {interval})",
-            under=_drift,
+            under=_drift_text,
             metric=halves.ACCURACY,
             among=_gaps_with_given,
-            shown={"interval": _hours},
+            shown={"interval": _format_hours},
             x=Scale("gap", "days between the two logs", log=True),
             y=halves.SHARE,
             by=("update", "interval"),
@@ -227,7 +227,7 @@ GAP = Study(
             name="interval",
             title="{line.first:.2f} of the words are found in logs of {line.start} h, {line.last:.2f} in logs of "
             "{line.end} h, {gap} d apart ({update})",
-            under=_drift,
+            under=_drift_text,
             metric=halves.ACCURACY,
             among=_intervals_with_given,
             x=Scale("interval", "hours that each log covers", log=True),
@@ -259,10 +259,10 @@ GAP = Study(
             where={"update": GREEDY},
             among=_judged_by_gap,
             shape=shapes.ends_lower,
-            told=_told,
+            told=_line_text,
         ),
     ),
-    only=_only,
+    only=_needs_cell,
     needs_log=False,
     needs=(),
     labels=("at",),

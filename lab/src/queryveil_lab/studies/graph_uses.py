@@ -72,12 +72,12 @@ def with_mistakes(original: Original, share: float) -> SearchLog:
     return dataclasses.replace(log, normal=both, source=both.drop("words"), staged=None)
 
 
-def _planted(given: Given) -> Original:
+def _plant_misspellings(given: Given) -> Original:
     share = float(given.axes[PLANTED_SHARE][0])
     return Original(with_mistakes(Original(given.the_log), share))
 
 
-def _uses(original: Original, side: Released, _: Cell, __: int) -> Iterator[Row]:
+def _measure_uses(original: Original, side: Released, _: Cell, __: int) -> Iterator[Row]:
     yield row(PUBLISHED, len(side.histogram("queries")), use="all")
     for use, measure in USES.items():
         figures = measure.figures(original, side)
@@ -106,7 +106,7 @@ def _mostly_right(found: Findings) -> Iterator[Check]:
         )
 
 
-def _ends(metric: str, word: str, found: Findings) -> str:
+def _extremes_text(metric: str, word: str, found: Findings) -> str:
     """What the use with the least and the one with the most have at the largest epsilon."""
     own = found.where(metric=metric)
     largest = max(own.values("epsilon"))
@@ -115,10 +115,10 @@ def _ends(metric: str, word: str, found: Findings) -> str:
     return f"Of {word}: {shares[low]:.0f} % ({low}) to {shares[high]:.0f} % ({high}) at epsilon {largest:g}"
 
 
-def _which(metric: str, word: str) -> Curves:
+def _use_curves(metric: str, word: str) -> Curves:
     return Curves(
         name=metric,
-        title=partial(_ends, metric, word),
+        title=partial(_extremes_text, metric, word),
         under="steered click graph, d = {d}; misspellings are planted; " + MEANS,
         metric=metric,
         x=Scale("epsilon", "epsilon (privacy loss of the whole release)", log=True),
@@ -130,7 +130,7 @@ def _which(metric: str, word: str) -> Curves:
 
 
 GRAPH_USES = grid.study(
-    Grid((STEERED,), (_uses,), further=(PLANTED_SHARE,), ready=_planted),
+    Grid((STEERED,), (_measure_uses,), further=(PLANTED_SHARE,), ready=_plant_misspellings),
     name="graph-uses",
     question="Which uses of a click graph survive its release?",
     paper="query suggestions, spelling correction, similar queries and query classification are named as uses "
@@ -159,8 +159,8 @@ GRAPH_USES = grid.study(
     ),
     repeats=3,
     figures=(
-        _which(RIGHT, "what a released graph says, the log says too"),
-        _which(ANSWERED, "what the log could say, a released graph says something"),
+        _use_curves(RIGHT, "what a released graph says, the log says too"),
+        _use_curves(ANSWERED, "what the log could say, a released graph says something"),
     ),
     checks=expected(_mostly_right),
     needs=("time", "url"),

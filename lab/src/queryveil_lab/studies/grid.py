@@ -26,7 +26,7 @@ def row(metric: str, value: float, **labels: Any) -> Row:
 
 
 @functools.cache
-def _declared(mechanism: type) -> Mapping[str, Parameter]:
+def _declared_parameters(mechanism: type) -> Mapping[str, Parameter]:
     return {one.name: one for one in parameters(mechanism)}
 
 
@@ -42,7 +42,11 @@ class Entry:
 
     def _parameter(self, axis: str) -> Parameter | None:
         name = axis if self.sets is None else self.sets.get(axis)
-        return None if name is None or name in self.fixed else _declared(MECHANISMS[self.method]).get(name)
+        return (
+            None
+            if name is None or name in self.fixed
+            else _declared_parameters(MECHANISMS[self.method]).get(name)
+        )
 
     def takes(self, axis: str) -> bool:
         """Whether a value of the grid makes a difference to it."""
@@ -89,11 +93,11 @@ class Function:
         return (self.made(original, cell, run) for run in range(repeats if self.random else 1))
 
 
-def _whole(original: Original, _: Cell) -> SearchLog:
+def _whole_log(original: Original, _: Cell) -> SearchLog:
     return original.log
 
 
-def _nothing(_: Original, __: Cell) -> Iterable[Row]:
+def _no_rows(_: Original, __: Cell) -> Iterable[Row]:
     return ()
 
 
@@ -109,9 +113,9 @@ class Grid:
     """Whether cells that differ in further axes alone look at the same releases."""
     ready: Callable[[Given], Original] = whole_log
     """The log that is published, and what all cells share."""
-    part: Callable[[Original, Cell], SearchLog] = _whole
+    part: Callable[[Original, Cell], SearchLog] = _whole_log
     """What of it a cell publishes."""
-    of_log: Callable[[Original, Cell], Iterable[Row]] = _nothing
+    of_log: Callable[[Original, Cell], Iterable[Row]] = _no_rows
     """Rows that need no release: what is in the log, or what is expected."""
 
     def method(self, cell: Cell) -> Entry | Function:
@@ -123,7 +127,7 @@ class Grid:
         for found in self.of_log(original, cell):
             yield {"mechanism": method.method, **found}
         for run, side in enumerate(self._sides(original, given, cell)):
-            for found in self._taken(original, side, cell, run):
+            for found in self._rows_taken(original, side, cell, run):
                 yield {"mechanism": method.method, "how": MEASURED, "repeat": run, **found}
 
     def _sides(self, original: Original, given: Given, cell: Cell) -> Iterable[Released]:
@@ -139,14 +143,16 @@ class Grid:
             kept[setting] = list(sides)
         return kept[setting]
 
-    def _taken(self, original: Original, side: Released, cell: Cell, run: int) -> Iterator[Row]:
+    def _rows_taken(self, original: Original, side: Released, cell: Cell, run: int) -> Iterator[Row]:
         for measure in self.measures:
             if isinstance(measure, Measure):
-                yield from self._measured(measure, original, side, cell)
+                yield from self._measure_side(measure, original, side, cell)
             else:
                 yield from measure(original, side, cell, run)
 
-    def _measured(self, measure: Measure, original: Original, side: Released, cell: Cell) -> Iterator[Row]:
+    def _measure_side(
+        self, measure: Measure, original: Original, side: Released, cell: Cell
+    ) -> Iterator[Row]:
         lacking = measure.missing_table(side)
         if lacking is not None:
             raise InputError(

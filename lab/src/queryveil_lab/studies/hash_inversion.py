@@ -62,16 +62,16 @@ _CLOSE = 0.05
 _SAME = 0.01
 
 
-def _splits(given: Given) -> halves.Splits:
+def _split_log(given: Given) -> halves.Splits:
     return halves.splits(given, _LARGEST_REPEATED)
 
 
-def _measure(splits: halves.Splits, given: Given, cell: Cell) -> Iterator[Row]:
+def _measure_cell(splits: halves.Splits, given: Given, cell: Cell) -> Iterator[Row]:
     for run, hashed in halves.in_splits(splits, given, cell["n"], _LARGEST_REPEATED):
-        yield from halves.in_run(run, _found(hashed, given, cell))
+        yield from halves.in_run(run, _inversion_rows(hashed, given, cell))
 
 
-def _found(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
+def _inversion_rows(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
     way, n = cell["way"], cell["n"]
     first = min(int(one) for one in given.axes["n"])
     limit = {
@@ -110,7 +110,7 @@ def _found(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
 
 def by_iteration(found: Findings, way: str, n: int) -> list[float]:
     """Accuracy at the start and after each update."""
-    return _updated(found.where(way=way, n=n, metric=halves.BY_ITERATION)).along("update").heights
+    return _update_findings(found.where(way=way, n=n, metric=halves.BY_ITERATION)).along("update").heights
 
 
 def _updates_help(found: Findings) -> Iterator[Check]:
@@ -171,19 +171,19 @@ def _any_rule(found: Findings) -> Iterator[Check]:
 # -- figures -------------------------------------------------------------------------------------------------
 
 
-def _shown(found: Findings) -> Findings:
+def _drawn_findings(found: Findings) -> Findings:
     chosen = found.chosen(lambda one: one["metric"] == halves.CEILING or one["way"] in _DRAWN)
     return halves.with_ceiling(chosen, "way")
 
 
-def _most(found: Findings) -> str:
-    rows = _shown(found).chosen(lambda one: one["way"] != halves.CONTEXT)
+def _best_text(found: Findings) -> str:
+    rows = _drawn_findings(found).chosen(lambda one: one["way"] != halves.CONTEXT)
     best = max(rows, key=lambda one: (one["n"], one["value"]))
     share = f"{100 * best['value']:.0f} % of those that can be found are found"
     return f"Among {best['n']:,} hashes, {share} ({best['way']})"
 
 
-def _updated(found: Findings) -> Findings:
+def _update_findings(found: Findings) -> Findings:
     """Rows with the number of updates. A run that was done earlier than others of its way stays where it was."""
     rows = found.changed(lambda one: {"update": int(one["at"])})
     made: list[Row] = []
@@ -196,20 +196,21 @@ def _updated(found: Findings) -> Findings:
     return Findings(tuple(made))
 
 
-def _updates(found: Findings) -> Findings:
+def _accuracy_by_update(found: Findings) -> Findings:
     """Accuracy at the start and after each update, for the smallest size."""
     chosen = found.where(metric=halves.BY_ITERATION, n=min(found.values("n")))
-    return _updated(chosen.chosen(lambda one: one["way"] in _STARTS))
+    return _update_findings(chosen.chosen(lambda one: one["way"] in _STARTS))
 
 
-def _ends(found: Findings) -> str:
-    last = [line.last for _, line in _updates(found).lines("update", "way")]
+def _end_text(found: Findings) -> str:
+    last = [line.last for _, line in _accuracy_by_update(found).lines("update", "way")]
     return f"From every start, {min(last):.2f} to {max(last):.2f} are found in the end"
 
 
-def _begins(found: Findings) -> str:
+def _start_text(found: Findings) -> str:
     first = ", ".join(
-        f"{_STARTS[one['way']]} {line.first:.2f}" for one, line in _updates(found).lines("update", "way")
+        f"{_STARTS[one['way']]} {line.first:.2f}"
+        for one, line in _accuracy_by_update(found).lines("update", "way")
     )
     least = min(found.values("n"))
     return (
@@ -217,19 +218,19 @@ def _begins(found: Findings) -> str:
     )
 
 
-def _tenth(found: Findings) -> Findings:
+def _pruning_findings(found: Findings) -> Findings:
     """With and without pruning, if both were run."""
     chosen = found.chosen(lambda one: one["way"] in _CANDIDATES)
     return chosen if PRUNED in chosen.values("way") else Findings(())
 
 
-def _pruned(found: Findings) -> str:
+def _pruning_text(found: Findings) -> str:
     pruned, whole = (found.where(metric=halves.ACCURACY, way=way).along("n") for way in (PRUNED, GREEDY))
     beside = f", {whole[pruned.end]:.2f} with all words" if pruned.end in whole else ""
     return f"With a tenth of the words as candidates, {pruned.last:.2f} of {pruned.end:,} are found{beside}"
 
 
-def _halved(found: Findings) -> str:
+def _halving_text(found: Findings) -> str:
     return (
         f"two halves of one log by user, the second one hashed, {halves.told_splits(found)}; 'default' reads the "
         f"company of 4,000 words; {halves.CONTEXT}: share of first choices that are right then, which one-to-one "
@@ -237,7 +238,7 @@ def _halved(found: Findings) -> str:
     )
 
 
-def _alphas(found: Findings) -> str:
+def _alpha_text(found: Findings) -> str:
     return f"alpha 0.1 and 1; nodestart, score-greedy; {halves.told_splits(found)}"
 
 
@@ -262,16 +263,16 @@ HASH_INVERSION = Study(
         *halves.WORK,
     ),
     repeats=3,
-    prepare=_splits,
+    prepare=_split_log,
     ahead=halves.few_splits,
-    measure=_measure,
+    measure=_measure_cell,
     figures=(
         Curves(
             name="rules",
-            title=_most,
-            under=_halved,
+            title=_best_text,
+            under=_halving_text,
             metric=halves.ACCURACY,
-            among=_shown,
+            among=_drawn_findings,
             x=halves.BY_SIZE,
             y=halves.SHARE,
             by="way",
@@ -285,10 +286,10 @@ HASH_INVERSION = Study(
         ),
         Curves(
             name="starts",
-            title=_ends,
-            under=_begins,
+            title=_end_text,
+            under=_start_text,
             metric=halves.BY_ITERATION,
-            among=_updates,
+            among=_accuracy_by_update,
             shown={"way": _STARTS},
             x=Scale("update", "updates"),
             y=halves.SHARE,
@@ -298,10 +299,10 @@ HASH_INVERSION = Study(
         ),
         Curves(
             name="pruning",
-            title=_pruned,
-            under=_alphas,
+            title=_pruning_text,
+            under=_alpha_text,
             metric=halves.ACCURACY,
-            among=_tenth,
+            among=_pruning_findings,
             shown={"way": _CANDIDATES},
             x=halves.BY_SIZE,
             y=halves.SHARE,

@@ -71,17 +71,17 @@ class Hashed:
         return min(self.reference.queries, self.target.queries)
 
     @cached_property
-    def _kept(self) -> dict[int, tuple[Statistics, Statistics]]:
+    def _statistics_by_size(self) -> dict[int, tuple[Statistics, Statistics]]:
         return {}
 
     def at(self, n: int) -> tuple[Statistics, Statistics]:
         """Hashes and tokens; counted once, for the largest size, as long as sizes do not grow."""
-        largest = max(self._kept, default=0)
+        largest = max(self._statistics_by_size, default=0)
         if n > largest:
-            self._kept.clear()
-            self._kept[n] = self.target.at(n), self.reference.at(n)
+            self._statistics_by_size.clear()
+            self._statistics_by_size[n] = self.target.at(n), self.reference.at(n)
             largest = n
-        hashes, tokens = self._kept[largest]
+        hashes, tokens = self._statistics_by_size[largest]
         return hashes.top(n), tokens.top(n)
 
     def ceiling(self, n: int, distance: str = L1, given: int = 0) -> Score:

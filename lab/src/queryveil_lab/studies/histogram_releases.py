@@ -28,7 +28,7 @@ _COLUMNS = {"query-pairs": "time", "clicks": "url"}
 _SETS = {"epsilon": "epsilon", "delta": "delta", "m": "max_items", "items": "items"}
 
 
-def _tidy(given: Given) -> Original:
+def _normalize_log(given: Given) -> Original:
     """The log with its texts in normal form once, not once for every release."""
     log = given.the_log
     table = log.engine.put_aside(log.table, log.workspace)
@@ -50,7 +50,7 @@ def compared(
         measures,
         further=further,
         shared=further != ("items",),
-        ready=_tidy,
+        ready=_normalize_log,
     )
 
 

@@ -33,7 +33,7 @@ class Kept:
         self.folder = beside(out)
         self._study = study
         self._names = {ABOUT, *(_file_name(cell) for cell in cells)}
-        about = _identity(study, given)
+        about = _study_identity(study, given)
         check_place(out)
         with output.disk_errors(out):
             out.parent.mkdir(parents=True, exist_ok=True)
@@ -47,9 +47,9 @@ class Kept:
                     f"move that folder away, or choose another {argument('out')}",
                 )
             self.folder.chmod(0o700)
-            for file in self._mine():
+            for file in self._own_files():
                 file.chmod(0o600)
-            _atomically(note, about)
+            _write_atomically(note, about)
 
     def read(self, cell: Cell) -> list[Row] | None:
         """The rows of a cell; None if it is not finished, or is not as it was written."""
@@ -58,23 +58,23 @@ class Kept:
             rows = json_of(file) if plain(file) else None
         if not isinstance(rows, list) or not rows:
             return None
-        return rows if all(_fits(self._study, cell, row) for row in rows) else None
+        return rows if all(_is_row_of(self._study, cell, row) for row in rows) else None
 
     def write(self, cell: Cell, rows: list[Row]) -> None:
         with output.disk_errors(self.out):
-            _atomically(self.folder / _file_name(cell), rows)
+            _write_atomically(self.folder / _file_name(cell), rows)
         interruptions.note_partial(self.folder, "finished cells are kept: run it again to go on")
 
     def remove(self) -> bool:
         """Take away what was written here, and the folder unless something else is in it."""
         with contextlib.suppress(OSError):
             # What says whose folder it is goes last, in case this is interrupted.
-            for file in sorted(self._mine(), key=lambda file: file.name == ABOUT):
+            for file in sorted(self._own_files(), key=lambda file: file.name == ABOUT):
                 file.unlink(missing_ok=True)
             self.folder.rmdir()
         return not self.folder.exists()
 
-    def _mine(self) -> Iterator[Path]:
+    def _own_files(self) -> Iterator[Path]:
         for file in self.folder.iterdir():
             if plain(file) and (file.name in self._names or meant(file) in self._names):
                 yield file
@@ -84,7 +84,7 @@ def _file_name(cell: Cell) -> str:
     return f"{cell.name}.json"
 
 
-def _fits(study: Study, cell: Cell, row: Any) -> bool:
+def _is_row_of(study: Study, cell: Cell, row: Any) -> bool:
     """Whether this is a row that the cell can have found."""
     if not isinstance(row, dict) or list(row) != study.columns():
         return False
@@ -96,18 +96,18 @@ def _fits(study: Study, cell: Cell, row: Any) -> bool:
     return (
         all(isinstance(one, str) for one in texts)
         and all(one is None or isinstance(one, str) for one in may_lack)
-        and (row["repeat"] is None or _number(row["repeat"], int))
-        and _number(row["value"], int, float)
+        and (row["repeat"] is None or _is_number(row["repeat"], int))
+        and _is_number(row["value"], int, float)
     )
 
 
-def _number(value: Any, *kinds: type) -> bool:
+def _is_number(value: Any, *kinds: type) -> bool:
     if type(value) not in kinds:
         return False
     return math.isfinite(value) if isinstance(value, float) else abs(value) <= _EXACT
 
 
-def _identity(study: Study, given: Given) -> dict[str, Any]:
+def _study_identity(study: Study, given: Given) -> dict[str, Any]:
     """What must be the same for finished cells to be of use."""
     made = {
         "study": study.name,
@@ -123,7 +123,7 @@ def _identity(study: Study, given: Given) -> dict[str, Any]:
     return same
 
 
-def _atomically(file: Path, content: Any) -> None:
+def _write_atomically(file: Path, content: Any) -> None:
     text = json.dumps(content, allow_nan=False)
     temporary = file.with_suffix(f".{secrets.token_hex(4)}.tmp")
     temporary.touch(mode=0o600, exist_ok=False)

@@ -26,7 +26,7 @@ def check_place(out: Path) -> None:
     """Refuse an output whose finished cells would go to something that is there already, and not from here."""
     place = beside(out)
     with output.disk_errors(out):
-        taken = place.is_symlink() or (place.exists() and not (place.is_dir() and _ours(place)))
+        taken = place.is_symlink() or (place.exists() and not (place.is_dir() and _is_cells_folder(place)))
     if taken:
         raise UsageError(
             f"finished cells would be kept in '{place}', which exists already and is not from an earlier run",
@@ -34,7 +34,7 @@ def check_place(out: Path) -> None:
         )
 
 
-def _ours(place: Path) -> bool:
+def _is_cells_folder(place: Path) -> bool:
     """Whether a folder says that it holds finished cells, or has nothing in it."""
     if not plain(place / ABOUT):
         return all(meant(file) == ABOUT for file in place.iterdir())

@@ -68,7 +68,7 @@ def _with_lists(given: Given) -> LogWithLists:
     return LogWithLists(given.the_log, lists)
 
 
-def _published(original: Original, cell: Cell, _: int) -> Released:
+def _publish_graph(original: Original, cell: Cell, _: int) -> Released:
     # Urls are public where result lists are; elsewhere they need a threshold of their own.
     known = cast(LogWithLists, original).lists
     urls: dict[str, Any] = {"urls": "private", "delta_clicks": cell["delta"]}
@@ -78,7 +78,7 @@ def _published(original: Original, cell: Cell, _: int) -> Released:
     return next(entry.sides(original, original.log, cell, 1))
 
 
-def _keywords(side: Original | Released, graph: Graph, cell: Cell) -> set[str]:
+def _keywords_above(side: Original | Released, graph: Graph, cell: Cell) -> set[str]:
     """The keywords of a graph above the threshold; a released graph without the seeds has none."""
     name, domains = seed_set(cell["seeds"])
 
@@ -99,18 +99,18 @@ def _keywords(side: Original | Released, graph: Graph, cell: Cell) -> set[str]:
 
 
 def _in_log(original: Original, cell: Cell) -> Iterator[Row]:
-    yield row(COUNT, len(_keywords(original, original.graph("clicks"), cell)), how=ORIGINAL)
+    yield row(COUNT, len(_keywords_above(original, original.graph("clicks"), cell)), how=ORIGINAL)
 
 
 def _in_release(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
     log = original.graph("clicks")
     released = Graph(queries=side.release.tables["queries"], clicks=side.release.tables["clicks"])
-    ours, theirs = _keywords(original, log, cell), _keywords(side, released, cell)
+    ours, theirs = _keywords_above(original, log, cell), _keywords_above(side, released, cell)
     edges, kept = (one.positive_counts("clicks", cell["min_clicks"]) for one in (log, released))
     found = {
         COUNT: len(theirs),
         SHARED: len(ours & theirs),
-        GRAPH_QUERIES: 100 * _distinct(kept) / max(1, _distinct(edges)),
+        GRAPH_QUERIES: 100 * _distinct_edges(kept) / max(1, _distinct_edges(edges)),
         GRAPH_EDGES: 100 * kept.num_rows / max(1, edges.num_rows),
     }
     if theirs:
@@ -118,7 +118,7 @@ def _in_release(original: Original, side: Released, cell: Cell, _: int) -> Itera
     yield from (row(metric, value, how=RELEASED) for metric, value in found.items())
 
 
-def _distinct(edges: pa.Table) -> int:
+def _distinct_edges(edges: pa.Table) -> int:
     return int(pc.count_distinct(edges["query"]).as_py())
 
 
@@ -145,10 +145,10 @@ def _fewer_but_right(found: Findings) -> Iterator[Check]:
         )
 
 
-def _shares(found: Findings) -> str:
+def _shares_text(found: Findings) -> str:
     counted = found.where(metric=COUNT)
-    ours, theirs = (_sum(counted.where(how=how)) for how in (ORIGINAL, RELEASED))
-    both = _sum(found.where(metric=SHARED))
+    ours, theirs = (_total_keywords(counted.where(how=how)) for how in (ORIGINAL, RELEASED))
+    both = _total_keywords(found.where(metric=SHARED))
     share, right = 100 * theirs / max(1.0, ours), 100 * both / max(1.0, theirs)
     return f"The released graph gives {share:.0f} % as many keywords, and {right:.0f} % of these are right"
 
@@ -163,7 +163,7 @@ def _of_the_original(found: Findings) -> Findings:
     return Findings(tuple(made))
 
 
-def _percent(found: Findings) -> str:
+def _percent_text(found: Findings) -> str:
     lines = [line for _, line in _of_the_original(found).lines("threshold", "seeds")]
     values = [value for line in lines for value in line.values()]
     return (
@@ -171,18 +171,18 @@ def _percent(found: Findings) -> str:
     )
 
 
-def _sum(found: Findings) -> float:
+def _total_keywords(found: Findings) -> float:
     """Over all seed sets and thresholds; means of the runs."""
     return sum(sum(line.values()) for _, line in found.lines("threshold", "seeds"))
 
 
-def _name(text: str) -> str:
+def _file_name(text: str) -> str:
     return seed_set(text)[0]
 
 
 KEYWORD_GENERATION = grid.study(
     Grid(
-        (Function("click-graph", _published, tuple(_SETS), method="click-graph"),),
+        (Function("click-graph", _publish_graph, tuple(_SETS), method="click-graph"),),
         (_in_release,),
         further=("min_clicks", "seeds", "threshold"),
         shared=True,
@@ -216,11 +216,11 @@ KEYWORD_GENERATION = grid.study(
     figures=(
         Curves(
             name="keywords",
-            title=_shares,
+            title=_shares_text,
             under="right: the original graph gives them too; all thresholds together; edges below {min_clicks} clicks "
             "are pruned",
             metric=COUNT,
-            shown={"how": "{} graph", "seeds": _name},
+            shown={"how": "{} graph", "seeds": _file_name},
             x=Scale("threshold", "probability above", steps=True),
             y=Scale("value", "keywords generated"),
             by="how",
@@ -229,11 +229,11 @@ KEYWORD_GENERATION = grid.study(
         ),
         Curves(
             name="share",
-            title=_percent,
+            title=_percent_text,
             under="keywords from the released graph in percent of those from the original; means over the runs",
             metric=SHARE,
             among=_of_the_original,
-            shown={"seeds": _name},
+            shown={"seeds": _file_name},
             x=Scale("threshold", "probability above", steps=True),
             y=Scale("value", "percent of the original's keywords"),
             by="seeds",

@@ -42,33 +42,34 @@ _FURTHEST = 2**63
 def read_study(file: str | Path) -> Study:
     """The study that a file describes. What is wrong with it is said before any log is read."""
     path = Path(file)
-    text, said = _loaded(path)
+    text, said = _load_file(path)
     about = _Reading(path.name)
     document = about.mapping(said, "the file")
     about.known(document, _KEYS, "the file")
     entries = tuple(
-        _entry(about, one) for one in about.sequence(document.get("methods"), "methods", needed=True)
+        _parse_entry(about, one) for one in about.sequence(document.get("methods"), "methods", needed=True)
     )
     if len({entry.label for entry in entries}) < len(entries):
         raise about.wrong("two methods have the same label", "give each a label of its own")
     vary = tuple(
-        _axis(about, entries, str(name), values)
+        _parse_axis(about, entries, str(name), values)
         for name, values in about.mapping(document.get("vary") or {}, "vary").items()
     )
-    _complete(about, entries, {axis.name for axis in vary})
+    _check_complete(about, entries, {axis.name for axis in vary})
     number = len(entries) * math.prod(len(axis.values) for axis in vary)
     if number > MOST_CELLS:
         raise about.wrong(
             f"its grid has {number:,} cells, and {MOST_CELLS:,} are the most", "give what varies fewer values"
         )
-    chosen = _measures(about, document)
+    chosen = _parse_measures(about, document)
     repeats = document.get("repeats", 1)
-    if not _whole(repeats) or repeats > MOST_REPEATS:
+    if not _is_whole(repeats) or repeats > MOST_REPEATS:
         raise about.wrong(
             f"'repeats' must be a whole number from 1 to {MOST_REPEATS}", "write it like repeats: 3"
         )
     expects = [
-        _expected(about, one, vary, chosen) for one in about.sequence(document.get("expect"), "expect")
+        _parse_expectation(about, one, vary, chosen)
+        for one in about.sequence(document.get("expect"), "expect")
     ]
     for entry in entries:
         # Wrong parameters are refused here, by the method's own words.
@@ -94,7 +95,7 @@ def read_study(file: str | Path) -> Study:
     )
 
 
-def _loaded(path: Path) -> tuple[bytes, Any]:
+def _load_file(path: Path) -> tuple[bytes, Any]:
     try:
         import yaml
     except ImportError:
@@ -159,7 +160,7 @@ class _Reading:
                 raise self.wrong(f"{what} has something that is not known", instead(one, allowed))
 
 
-def _entry(about: _Reading, said: Any) -> Entry:
+def _parse_entry(about: _Reading, said: Any) -> Entry:
     given = dict(about.mapping(said, "an entry of methods"))
     method, label = given.pop("method", None), given.pop("label", None)
     label = about.text(label, "label") if label is not None else None
@@ -168,11 +169,11 @@ def _entry(about: _Reading, said: Any) -> Entry:
     declared = {one.name: one for one in parameters(cls)}
     given = {str(name).replace("-", "_"): value for name, value in given.items()}
     about.known(given, declared, str(method))
-    fixed = {name: _value(about, declared[name], value) for name, value in given.items()}
+    fixed = {name: _parse_value(about, declared[name], value) for name, value in given.items()}
     return Entry(str(label or method), str(method), fixed)
 
 
-def _axis(about: _Reading, entries: tuple[Entry, ...], name: str, values: Any) -> Axis:
+def _parse_axis(about: _Reading, entries: tuple[Entry, ...], name: str, values: Any) -> Axis:
     name = name.replace("-", "_")
     takers = [entry for entry in entries if entry.takes(name)]
     if not takers:
@@ -191,13 +192,13 @@ def _axis(about: _Reading, entries: tuple[Entry, ...], name: str, values: Any) -
     listed = about.sequence(values, name, needed=True)
     if any(value is None for value in listed):
         raise about.wrong(f"'{name}' has a value that is empty", f"write it like {name}: [...]")
-    made = tuple(_value(about, declared, value) for value in listed)
+    made = tuple(_parse_value(about, declared, value) for value in listed)
     if len(set(made)) < len(made):
         raise about.wrong(f"'{name}' has a value twice", "write each once")
     return Axis(name, made, declared.help)
 
 
-def _complete(about: _Reading, entries: tuple[Entry, ...], varied: set[str]) -> None:
+def _check_complete(about: _Reading, entries: tuple[Entry, ...], varied: set[str]) -> None:
     """Refuse a method that has no value for something it cannot do without."""
     for entry in entries:
         for one in parameters(MECHANISMS[entry.method]):
@@ -207,15 +208,15 @@ def _complete(about: _Reading, entries: tuple[Entry, ...], varied: set[str]) -> 
                 )
 
 
-def _value(about: _Reading, declared: Parameter, value: Any) -> Any:
+def _parse_value(about: _Reading, declared: Parameter, value: Any) -> Any:
     """A value of the parameter's type: YAML takes 1e-6 for a text, and a list of one for what it is."""
     if declared.declaration.many:
-        parts = value if isinstance(value, list) else str(_single(about, declared, value)).split(",")
-        return tuple(_scalar(about, declared, part) for part in parts)
-    return _scalar(about, declared, value)
+        parts = value if isinstance(value, list) else str(_parse_single(about, declared, value)).split(",")
+        return tuple(_parse_scalar(about, declared, part) for part in parts)
+    return _parse_scalar(about, declared, value)
 
 
-def _single(about: _Reading, declared: Parameter, value: Any) -> Any:
+def _parse_single(about: _Reading, declared: Parameter, value: Any) -> Any:
     """What is one value, and not a list or a mapping of some."""
     if not isinstance(value, (str, int, float, date, NoneType)) or _too_long(value):
         raise about.wrong(
@@ -225,8 +226,8 @@ def _single(about: _Reading, declared: Parameter, value: Any) -> Any:
     return value
 
 
-def _scalar(about: _Reading, declared: Parameter, value: Any) -> Any:
-    _single(about, declared, value)
+def _parse_scalar(about: _Reading, declared: Parameter, value: Any) -> Any:
+    _parse_single(about, declared, value)
     try:
         if declared.type is float and not isinstance(value, bool):
             return float(value)
@@ -239,7 +240,7 @@ def _scalar(about: _Reading, declared: Parameter, value: Any) -> Any:
     return value
 
 
-def _whole(value: Any) -> bool:
+def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < _FURTHEST
 
 
@@ -247,7 +248,7 @@ def _too_long(value: Any) -> bool:
     return isinstance(value, int) and abs(value) >= _FURTHEST
 
 
-def _measures(about: _Reading, document: Mapping[Any, Any]) -> list[Measure]:
+def _parse_measures(about: _Reading, document: Mapping[Any, Any]) -> list[Measure]:
     names = about.sequence(document.get("measures"), "measures", needed=True)
     seeds, pattern, top = (document.get(name) for name in ("seeds", "pattern", "top"))
     listed = isinstance(seeds, list) and all(isinstance(one, str) for one in seeds)
@@ -255,18 +256,18 @@ def _measures(about: _Reading, document: Mapping[Any, Any]) -> list[Measure]:
         raise about.wrong("'seeds' is not a list of domains", "write it like seeds: [shoes.com, boots.com]")
     if not (pattern is None or isinstance(pattern, str)):
         raise about.wrong("'pattern' is not a text", "write it like pattern: 'fear of *'")
-    if not (top is None or _whole(top)):
+    if not (top is None or _is_whole(top)):
         raise about.wrong("'top' must be a whole number from 1", "write it like top: 100")
     return measures([about.text(one, "measures") for one in names], seeds=seeds, pattern=pattern, top=top)
 
 
-def _expected(about: _Reading, said: Any, vary: tuple[Axis, ...], chosen: list[Measure]) -> Along:
+def _parse_expectation(about: _Reading, said: Any, vary: tuple[Axis, ...], chosen: list[Measure]) -> Along:
     given = about.mapping(said, "an entry of expect")
     about.known(given, ("measure", "along", "shape"), "an entry of expect")
     along, shape = str(given.get("along")).replace("-", "_"), str(given.get("shape"))
     about.known([along], sorted(axis.name for axis in vary), "vary")
     about.known([shape], NAMED, "the list of shapes")
-    metric = _figure(about, about.text(given.get("measure"), "measure"), chosen)
+    metric = _find_figure(about, about.text(given.get("measure"), "measure"), chosen)
     says = f"{metric} is {shape} along {along}"
     number = {axis.name: ":.4g" if isinstance(axis.values[0], float) else "" for axis in vary}
     others = {METHOD: ""} | {name: form for name, form in number.items() if name != along}
@@ -288,7 +289,7 @@ class EveryMetric:
     axes: tuple[str, ...]
 
     def __call__(self, found: Findings) -> Iterator[tuple[str, Any]]:
-        axis = next((name for name in self.axes if _numbers(found.values(name))), None)
+        axis = next((name for name in self.axes if _are_numbers(found.values(name))), None)
         if axis is None:
             return
         for metric in found.values("metric"):
@@ -309,11 +310,11 @@ class EveryMetric:
             )(here)
 
 
-def _numbers(values: list[Any]) -> bool:
+def _are_numbers(values: list[Any]) -> bool:
     return len(values) > 1 and all(isinstance(value, (int, float)) for value in values)
 
 
-def _figure(about: _Reading, said: str, chosen: list[Measure]) -> str:
+def _find_figure(about: _Reading, said: str, chosen: list[Measure]) -> str:
     """The figure that is meant: a measure may be named without the number that it has by default."""
     name, *parts = said.strip().split("/")
     meant = [one for one in chosen if name in (str(one), one.name)]

@@ -54,7 +54,7 @@ class Periods:
         if number not in self.memory:
             cuts = [self.start + self.length * at / number for at in range(number + 1)]
             logs = [self._between(cuts[at], cuts[at + 1]) for at in range(number)]
-            graphs = {_name(at): _true(part) for at, part in enumerate(logs)}
+            graphs = {_period_name(at): _true_graph(part) for at, part in enumerate(logs)}
             self.memory[number] = (logs, graphs)
         return self.memory[number]
 
@@ -64,16 +64,16 @@ class Periods:
         return dataclasses.replace(log, normal=inside[0], source=inside[1])
 
 
-def _name(number: int) -> str:
+def _period_name(number: int) -> str:
     """Names sort as the periods follow."""
     return f"{number:03d}"
 
 
-def _true(log: SearchLog) -> Graph:
+def _true_graph(log: SearchLog) -> Graph:
     return Graph(queries=log.engine.arrow(occurrence_counts(log, item_kinds.kind("queries"))))
 
 
-def _periods(given: Given) -> Periods:
+def _prepare_periods(given: Given) -> Periods:
     log = exact_release.only_events(given.the_log)
     first, last = exact_release.span_of(log)
     if first == last:
@@ -81,19 +81,19 @@ def _periods(given: Given) -> Periods:
     return Periods(log, first, last - first + dt.timedelta(seconds=1))
 
 
-def _measured(periods: Periods, given: Given, cell: Cell) -> Iterator[Row]:
+def _measure_cell(periods: Periods, given: Given, cell: Cell) -> Iterator[Row]:
     number = cell["periods"]
     logs, graphs = periods.parts(number)
-    truth = _changes(query_popularity(graphs))
+    truth = _share_changes(query_popularity(graphs))
     method = ClickGraph(epsilon=cell["epsilon"] / number, delta=cell["delta"] / number, max_queries=cell["d"])
     for run in range(given.repeats):
         tables = [publish(one, method, allow_empty=True, i_understand=True).tables["queries"] for one in logs]
-        shares = query_popularity({_name(at): Graph(queries=table) for at, table in enumerate(tables)})
-        for metric, value in _compared(truth, _changes(shares)).items():
+        shares = query_popularity({_period_name(at): Graph(queries=table) for at, table in enumerate(tables)})
+        for metric, value in _compare_changes(truth, _share_changes(shares)).items():
             yield {**row(metric, value), "how": MEASURED, "repeat": run}
 
 
-def _changes(shares: pa.Table) -> dict[str, float]:
+def _share_changes(shares: pa.Table) -> dict[str, float]:
     """By how much the share of each query changed that every period has; the largest rise first."""
     if shares.num_rows == 0 or len(shares["period"].unique()) < 2:
         return {}
@@ -101,7 +101,7 @@ def _changes(shares: pa.Table) -> dict[str, float]:
     return dict(zip(found["query"].to_pylist(), found["change"].to_pylist(), strict=True))
 
 
-def _compared(truth: dict[str, float], released: dict[str, float]) -> dict[str, float]:
+def _compare_changes(truth: dict[str, float], released: dict[str, float]) -> dict[str, float]:
     both = [query for query in released if query in truth]
     found: dict[str, float] = {FOLLOWED: len(released)}
     if len(both) < _LEAST:
@@ -116,7 +116,7 @@ def _compared(truth: dict[str, float], released: dict[str, float]) -> dict[str, 
     return found
 
 
-def _trends(found: Findings) -> Iterator[Check]:
+def _check_trends(found: Findings) -> Iterator[Check]:
     for setting in found.settings("periods", "epsilon"):
         own = found.where(**setting)
         name = f"releases of {setting['periods']} periods show what rises (epsilon {setting['epsilon']:.3g})"
@@ -133,7 +133,7 @@ def _trends(found: Findings) -> Iterator[Check]:
         )
 
 
-def _told(found: Findings) -> str:
+def _summary_text(found: Findings) -> str:
     trend = found.where(metric=CORRELATION)
     if not len(trend):
         return "Too few queries are published in every period to tell what rises"
@@ -143,7 +143,7 @@ def _told(found: Findings) -> str:
     return f"Changes of popularity are released with a rank correlation of {min(values):.2f} to {max(values):.2f}"
 
 
-def _followed(found: Findings) -> str:
+def _followed_text(found: Findings) -> str:
     own = found.where(metric=FOLLOWED)
     largest = max(own.values("epsilon"))
     told = [f"{own.where(periods=n, epsilon=largest).value:,.0f} through {n}" for n in own.values("periods")]
@@ -169,12 +169,12 @@ POPULARITY = Study(
         Metric(FOUND, "share", f"of the {_TOP} of them that rise most, the share among the released {_TOP}"),
     ),
     repeats=3,
-    prepare=_periods,
-    measure=_measured,
+    prepare=_prepare_periods,
+    measure=_measure_cell,
     figures=(
         Curves(
             name="correlation",
-            title=_told,
+            title=_summary_text,
             under="from the first period to the last, queries published in every period; d = {d}; " + MEANS,
             metric=CORRELATION,
             x=Scale("epsilon", "epsilon (privacy loss of the whole series)", log=True),
@@ -187,7 +187,7 @@ POPULARITY = Study(
         ),
         Curves(
             name="followed",
-            title=_followed,
+            title=_followed_text,
             under="published in every period; d = {d}; " + MEANS,
             metric=FOLLOWED,
             x=Scale("epsilon", "epsilon (privacy loss of the whole series)", log=True),
@@ -198,5 +198,5 @@ POPULARITY = Study(
             intervals=True,
         ),
     ),
-    checks=expected(_trends),
+    checks=expected(_check_trends),
 )

@@ -47,7 +47,7 @@ def sensible(study: Study, given: Given, cells: int, wanted: int | None) -> int:
         large = not study.quick if given.log is None else given.log.rows >= _WORTH_IT
         wanted = cores if large else 1
     foreign = given.log is not None and given.log.engine.name != "duckdb"
-    return 1 if foreign or _sent(study) is None else max(1, min(wanted, cells))
+    return 1 if foreign or _pickle_study(study) is None else max(1, min(wanted, cells))
 
 
 def finished(
@@ -55,14 +55,14 @@ def finished(
 ) -> Generator[tuple[Cell, list[Row]], None, None]:
     """Each cell with its rows, as they come."""
     if workers > 1:
-        yield from _spread(study, given, cells, workers)
+        yield from _run_in_processes(study, given, cells, workers)
         return
     prepared = study.prepare(given)
     for cell in cells:
         yield cell, study.rows(prepared, given, cell)
 
 
-def _sent(study: Study) -> bytes | None:
+def _pickle_study(study: Study) -> bytes | None:
     """A study as another process can have it; None for one that was put together on the spot."""
     try:
         return pickle.dumps(study)
@@ -70,24 +70,24 @@ def _sent(study: Study) -> bytes | None:
         return None
 
 
-def _spread(
+def _run_in_processes(
     study: Study, given: Given, cells: Sequence[Cell], workers: int
 ) -> Iterator[tuple[Cell, list[Row]]]:
     cores = os.cpu_count() or 1
     with workspace.temporary_folder() as folder:
-        file = _written(given.log, folder) if given.log is not None else None
+        file = _write_log(given.log, folder) if given.log is not None else None
         gap = given.log.session_gap_minutes if given.log is not None else 0
         sent = pickle.dumps((study, dataclasses.replace(given, log=None)))
         others = set(multiprocessing.active_children())
         pool = ProcessPoolExecutor(
             workers,
             mp_context=multiprocessing.get_context("spawn"),
-            initializer=_start,
+            initializer=_start_worker,
             initargs=(sent, folder, file, gap, max(1, cores // workers), workers),
         )
         done = False
         try:
-            running = {pool.submit(_cell, cell): cell for cell in cells}
+            running = {pool.submit(_run_cell, cell): cell for cell in cells}
             for one in as_completed(running):
                 yield running[one], one.result()
             done = True
@@ -103,7 +103,7 @@ def _spread(
                     process.terminate()
 
 
-def _written(log: SearchLog, folder: Path) -> Path:
+def _write_log(log: SearchLog, folder: Path) -> Path:
     file = folder / "log.parquet"
     batches = log.engine.batches(log.source)
     first = next(batches, None)
@@ -122,12 +122,12 @@ def _written(log: SearchLog, folder: Path) -> Path:
 _here: dict[str, Any] = {}
 
 
-def _start(sent: bytes, folder: Path, file: Path | None, gap: int, threads: int, workers: int) -> None:
+def _start_worker(sent: bytes, folder: Path, file: Path | None, gap: int, threads: int, workers: int) -> None:
     # An interruption is the first process's to handle; the others are stopped by it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What a process leaves behind when it is stopped goes with the first one's folder.
     tempfile.tempdir = str(folder)
-    threading.Thread(target=_outlived, args=(folder,), daemon=True).start()
+    threading.Thread(target=_watch_parent, args=(folder,), daemon=True).start()
     os.environ.setdefault("NUMBA_NUM_THREADS", str(threads))
     try:
         study, given = pickle.loads(sent)  # noqa: S301 (from the process that started this one)
@@ -143,7 +143,7 @@ def _start(sent: bytes, folder: Path, file: Path | None, gap: int, threads: int,
         _here.update(study=study, given=given)
 
 
-def _outlived(folder: Path) -> None:
+def _watch_parent(folder: Path) -> None:
     """Stop, and take the copy of the log away, once the first process was killed and cannot do so itself."""
     first = multiprocessing.parent_process()
     if first is not None:
@@ -152,7 +152,7 @@ def _outlived(folder: Path) -> None:
         os._exit(1)
 
 
-def _cell(cell: Cell) -> list[Row]:
+def _run_cell(cell: Cell) -> list[Row]:
     if "failed" in _here:
         raise _here["failed"]
     study: Study = _here["study"]

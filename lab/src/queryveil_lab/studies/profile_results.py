@@ -53,7 +53,7 @@ def noise_of(found: Findings, at: Row) -> float:
     return _ERRORS * float(max(row["value"] for row in errors)) * math.sqrt(2 / runs)
 
 
-def _perturbed(found: Findings) -> Findings:
+def _perturbed_findings(found: Findings) -> Findings:
     """Phrases that are replaced by others near them, from domains that are not the topics."""
     return found.chosen(lambda row: row["criterion"] in _PERTURBED and row["setting"] in ("A", "B", "C"))
 
@@ -61,7 +61,7 @@ def _perturbed(found: Findings) -> Findings:
 def _thinly_spread(found: Findings) -> Findings:
     """As far as an epsilon per user leaves nothing to see of a user's many phrases."""
     many = max(found.values("phrases"), default=0) >= _FLAT_PHRASES
-    return _perturbed(found).chosen(lambda row: many and row["epsilon"] <= _FLAT_TO)
+    return _perturbed_findings(found).chosen(lambda row: many and row["epsilon"] <= _FLAT_TO)
 
 
 def _nothing_lost(found: Findings) -> Iterator[Check]:
@@ -128,7 +128,7 @@ CHECKS = expected(
         along="epsilon",
         by=("setting", "criterion"),
         where={"epsilon_per": PER_QUERY},
-        among=_perturbed,
+        among=_perturbed_findings,
         shape=shapes.falls_clearly,
         noise=noise_of,
         told="from {line.first:.3f} at {line.start:g} to {line.last:.3f} at {line.end:g}",
@@ -171,7 +171,7 @@ _SAID = {
 }
 
 
-def _title(per: str, found: Findings) -> str:
+def _hardest_title(per: str, found: Findings) -> str:
     """What becomes of the hardest setting that was measured."""
     chosen = found.where(metric=LOSS, epsilon_per=per)
     setting = "B" if "B" in chosen.values("setting") else chosen.values("setting")[-1]
@@ -183,23 +183,23 @@ def _title(per: str, found: Findings) -> str:
     )
 
 
-def _sizes(per: str, found: Findings) -> str:
+def _sizes_text(per: str, found: Findings) -> str:
     users, phrases = (found.values(name)[0] for name in ("users", "phrases"))
     return f"epsilon {_WHOSE[per]}; {users:,} users with about {phrases:,} phrases each; {MEANS}"
 
 
-def _own(found: Findings) -> Findings:
+def _criterion_findings(found: Findings) -> Findings:
     """With what each criterion may use of epsilon."""
     return found.chosen(lambda row: row["criterion"] not in (NSQC_PRINTED, HBDP_PRINTED))
 
 
-def _printed(found: Findings) -> Findings:
+def _paper_findings(found: Findings) -> Findings:
     """The lines of the paper's figures 2 to 4, as far as they go."""
     return _as_far_as_printed(found).chosen(lambda row: row["criterion"] in PRINTED)
 
 
 def _printed_title(found: Findings) -> str:
-    chosen = _printed(found).where(metric=LOSS, epsilon_per=PER_QUERY)
+    chosen = _paper_findings(found).where(metric=LOSS, epsilon_per=PER_QUERY)
     setting = "A" if "A" in chosen.values("setting") else chosen.values("setting")[-1]
     end = max(chosen.values("epsilon"))
     here = chosen.where(setting=setting, epsilon=end)
@@ -207,11 +207,11 @@ def _printed_title(found: Findings) -> str:
     return f"Loss at epsilon {end:g} in setting {setting}: {', '.join(told)}"
 
 
-def _loss(name: str, title: Said, per: str, among: Callable[[Findings], Findings]) -> Curves:
+def _loss_curves(name: str, title: Said, per: str, among: Callable[[Findings], Findings]) -> Curves:
     return Curves(
         name=name,
         title=title,
-        under=partial(_sizes, per),
+        under=partial(_sizes_text, per),
         metric=LOSS,
         where={"epsilon_per": per},
         among=among,
@@ -226,6 +226,6 @@ def _loss(name: str, title: Said, per: str, among: Callable[[Findings], Findings
 
 _WHOSE = {PER_QUERY: "for each query", PER_USER: "for a whole user"}
 FIGURES = (
-    _loss("printed", _printed_title, PER_QUERY, _printed),
-    *(_loss(f"per-{per}", partial(_title, per), per, _own) for per in _WHOSE),
+    _loss_curves("printed", _printed_title, PER_QUERY, _paper_findings),
+    *(_loss_curves(f"per-{per}", partial(_hardest_title, per), per, _criterion_findings) for per in _WHOSE),
 )

@@ -118,7 +118,7 @@ class Prepared:
 # -- users ---------------------------------------------------------------------------------------------------
 
 
-def _prepare(given: Given) -> Prepared:
+def _prepare_profiles(given: Given) -> Prepared:
     taxonomy = Taxonomy.wordnet()
     users, phrases, seed = (int(given.axes[name][0]) for name in ("users", "phrases", "seed"))
     if given.log is not None:
@@ -174,7 +174,7 @@ def of_log(log: SearchLog, most: int, seed: int, taxonomy: Taxonomy) -> Phrases:
             continue
         present, starts = np.unique(kept.owners, return_index=True)
         own = np.split(kept.concepts, starts[1:])
-        keys = (_key(seed, name) for name in names.take(pa.array(present)).to_pylist())
+        keys = (_user_key(seed, name) for name in names.take(pa.array(present)).to_pylist())
         chosen = heapq.nsmallest(most, [*chosen, *zip(keys, own, strict=True)], key=lambda one: one[0])
     if not chosen:
         raise CannotBeMet("no query of this log is about one of the topics", "leave LOG out")
@@ -183,17 +183,17 @@ def of_log(log: SearchLog, most: int, seed: int, taxonomy: Taxonomy) -> Phrases:
     return Phrases(len(chosen), whose, np.arange(len(whose)), concepts)
 
 
-def _key(seed: int, user: str) -> bytes:
+def _user_key(seed: int, user: str) -> bytes:
     return hashlib.sha256(f"{seed} {user}".encode()).digest()
 
 
 # -- drawing -------------------------------------------------------------------------------------------------
 
 
-def _measure(prepared: Prepared, given: Given, cell: Cell) -> Iterator[Row]:
+def _measure_cell(prepared: Prepared, given: Given, cell: Cell) -> Iterator[Row]:
     setting, criterion = SETTINGS[cell["setting"]], cell["criterion"]
     if (setting, criterion) not in prepared.found:
-        _fill(prepared, given, setting, criterion)
+        _draw_all(prepared, given, setting, criterion)
     runs = prepared.found[setting, criterion][criterion, cell["epsilon_per"], cell["epsilon"]]
     for repeat, (loss, error) in enumerate(runs):
         row = {"how": DRAWN, "repeat": repeat, **prepared.sizes}
@@ -201,14 +201,14 @@ def _measure(prepared: Prepared, given: Given, cell: Cell) -> Iterator[Row]:
         yield {**row, "metric": ERROR, "value": error}
 
 
-def _fill(prepared: Prepared, given: Given, setting: Setting, criterion: str) -> None:
+def _draw_all(prepared: Prepared, given: Given, setting: Setting, criterion: str) -> None:
     """Draw for every epsilon together, so that the candidates of a concept are sorted once; and for two settings."""
     settings = [setting]
     if criterion != SQC2:  # what is drawn does not depend on the topics of the profile
         settings = [one for one in SETTINGS.values() if one.whole == setting.whole]
     for one in settings:
         prepared.found[one, criterion] = {}
-    draws = _histograms if criterion in (HBDP, HBDP_PRINTED) else _replaced
+    draws = _replace_by_histograms if criterion in (HBDP, HBDP_PRINTED) else _replace_phrases
     original = {one: prepared.counts(one, prepared.phrases) for one in settings}
     for key, protected in draws(prepared, given, setting, criterion):
         for one in settings:
@@ -218,15 +218,15 @@ def _fill(prepared: Prepared, given: Given, setting: Setting, criterion: str) ->
             prepared.found[one, criterion].setdefault(key, []).append((float(lost.mean()), error))
 
 
-def _variants(given: Given) -> list[tuple[str, float]]:
+def _criterion_variants(given: Given) -> list[tuple[str, float]]:
     return [(str(per), float(size)) for per in given.axes["epsilon_per"] for size in given.axes["epsilon"]]
 
 
-def _replaced(
+def _replace_phrases(
     prepared: Prepared, given: Given, setting: Setting, criterion: str
 ) -> Iterator[tuple[Key, Phrases]]:
     """Every phrase replaced, once for every epsilon and repeat."""
-    phrases, variants = prepared.phrases, _variants(given)
+    phrases, variants = prepared.phrases, _criterion_variants(given)
     choice = sampling(prepared, setting, NSQC if criterion == NSQC_PRINTED else criterion)
     # NSQC may use all of epsilon, and does; equation (2) gives every criterion half.
     used = Fraction(1, 2) if criterion == NSQC_PRINTED else Fraction(1)
@@ -258,7 +258,7 @@ def sampling(prepared: Prepared, setting: Setting, criterion: str) -> Choice:
     return Choice(prepared.taxonomy, samplers, (WORDNET_DOMAIN,) if setting.whole else ROOTS, topics.labels)
 
 
-def _histograms(
+def _replace_by_histograms(
     prepared: Prepared, given: Given, setting: Setting, criterion: str
 ) -> Iterator[tuple[Key, Phrases]]:
     """HBDP over the same concepts, those of the four roots as one domain.
@@ -273,7 +273,7 @@ def _histograms(
     most = int(phrases.counts().max())
     places = domain.places(phrases.concepts)
     slots = np.arange(phrases.users * most)
-    for per, size in _variants(given):
+    for per, size in _criterion_variants(given):
         times = 2 if criterion == HBDP_PRINTED else most if per == PER_QUERY else 1
         method = ProfileHistogram(epsilon=size * times, max_queries=most)
         histograms = method.histograms(len(domain), noise)
@@ -318,8 +318,8 @@ PROFILES = Study(
         Metric(ERROR, "bits", "standard error of this mean, over users"),
     ),
     repeats=3,
-    prepare=_prepare,
-    measure=_measure,
+    prepare=_prepare_profiles,
+    measure=_measure_cell,
     figures=profile_results.FIGURES,
     checks=profile_results.CHECKS,
     needs_log=False,

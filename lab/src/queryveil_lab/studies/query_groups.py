@@ -51,8 +51,8 @@ class BothCounted(Original):
     numbers: dict[str, BoundedCounts]
 
 
-def _counted(given: Given) -> BothCounted:
-    log = _events(given.the_log)
+def _count_both(given: Given) -> BothCounted:
+    log = _distinct_events(given.the_log)
     bounds = [int(d) for d in given.axes["d"]]
     sides = {NONE: log, WORDS: groups.group_queries(log)}
     asked = given.axes[GROUPING]
@@ -62,21 +62,21 @@ def _counted(given: Given) -> BothCounted:
     )
 
 
-def _events(log: SearchLog) -> SearchLog:
+def _distinct_events(log: SearchLog) -> SearchLog:
     """The log without clicks and repeated lines, kept in the engine."""
     kept = log.engine.keep(log.queries.select("user", "time", "query", "words").distinct())
     return dataclasses.replace(log, normal=kept, source=kept.drop("words"), staged=None)
 
 
-def _expected(original: Original, cell: Cell) -> Iterator[Row]:
+def _expected_rows(original: Original, cell: Cell) -> Iterator[Row]:
     counts = cast(BothCounted, original).numbers[cell[GROUPING]]
     setting = cast(ClickGraph, METHOD.made(cell.values)).setting()
     share = counts.bounded[None, cell["d"]].share(setting.scale, setting.top)
-    for one in _shares(counts, share.queries, share.impressions):
+    for one in _share_rows(counts, share.queries, share.impressions):
         yield {**one, "how": EXPECTED}
 
 
-def _shares(counts: BoundedCounts, queries: float, impressions: float) -> Iterable[Row]:
+def _share_rows(counts: BoundedCounts, queries: float, impressions: float) -> Iterable[Row]:
     whole = counts.whole[None]
     return (
         row(IMPRESSIONS, 100 * impressions / max(1, whole.events)),
@@ -85,13 +85,13 @@ def _shares(counts: BoundedCounts, queries: float, impressions: float) -> Iterab
     )
 
 
-def _released(original: Original, side: Released, cell: Cell, _: int) -> Iterable[Row]:
+def _released_rows(original: Original, side: Released, cell: Cell, _: int) -> Iterable[Row]:
     counts = cast(BothCounted, original).numbers[cell[GROUPING]]
     table = side.release.tables["queries"]
-    return _shares(counts, table.num_rows, int(np.sum(table["count"].to_numpy())))
+    return _share_rows(counts, table.num_rows, int(np.sum(table["count"].to_numpy())))
 
 
-def _enough(found: Findings) -> Iterator[Check]:
+def _check_gain(found: Findings) -> Iterator[Check]:
     """Grouping releases more impressions, wherever enough is released to tell."""
     name = "grouped by words, queries release more impressions"
     computed = found.where(how=EXPECTED)
@@ -112,8 +112,8 @@ def _enough(found: Findings) -> Iterator[Check]:
     )(found)
 
 
-def _gain(found: Findings) -> str:
-    lines = {one[GROUPING]: line for one, line in _impressions(found).lines("d", GROUPING)}
+def _gain_text(found: Findings) -> str:
+    lines = {one[GROUPING]: line for one, line in _impression_findings(found).lines("d", GROUPING)}
     if len(lines) < 2:
         return "Impressions released against d"
     both = {how: line.highest for how, line in lines.items()}
@@ -121,12 +121,12 @@ def _gain(found: Findings) -> str:
     return f"At its best d, grouping by words releases {times:.2f} times the impressions"
 
 
-def _impressions(found: Findings) -> Findings:
+def _impression_findings(found: Findings) -> Findings:
     return found.where(how=EXPECTED, metric=IMPRESSIONS)
 
 
 QUERY_GROUPS = grid.study(
-    Grid((METHOD,), (_released,), ready=_counted, of_log=_expected),
+    Grid((METHOD,), (_released_rows,), ready=_count_both, of_log=_expected_rows),
     name="query-groups",
     question="Is more of a log released if queries with one meaning count as one?",
     paper="grouping similar queries, such as 'mom' and 'mother', could improve what is released; no figure is given",
@@ -144,7 +144,7 @@ QUERY_GROUPS = grid.study(
     figures=(
         Curves(
             name="impressions",
-            title=_gain,
+            title=_gain_text,
             under="epsilon = {epsilon}, delta = {delta}; " + REAL,
             metric=IMPRESSIONS,
             shown={"epsilon": ln, GROUPING: {NONE: "as typed", WORDS: "grouped by words"}},
@@ -154,5 +154,5 @@ QUERY_GROUPS = grid.study(
             by_title="queries",
         ),
     ),
-    checks=expected(_enough),
+    checks=expected(_check_gain),
 )

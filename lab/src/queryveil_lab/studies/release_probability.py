@@ -41,7 +41,7 @@ _QUERIES = 200
 _FALSE_ALARM = 1e-6
 
 
-def _made(given: Given) -> Original:
+def _make_log(given: Given) -> Original:
     """A log with many queries of each frequency. A user poses as many queries as may count, a minute apart."""
     frequencies = np.array(given.axes["frequency"], dtype=np.int64).repeat(_QUERIES)
     names = [f"{frequency} times {number}" for number, frequency in enumerate(frequencies.tolist())]
@@ -58,13 +58,13 @@ def _made(given: Given) -> Original:
     return Original(read(table))
 
 
-def _exact(_: Original, cell: Cell) -> Iterator[Row]:
+def _exact_rows(_: Original, cell: Cell) -> Iterator[Row]:
     setting = click_graph(cell).setting()
     chance = release_probability(np.array([cell["frequency"]]), setting.scale, setting.top)
     yield row(PROBABILITY, chance[0], how=EXPECTED)
 
 
-def _released(_: Original, side: Released, cell: Cell, __: int) -> Iterator[Row]:
+def _released_rows(_: Original, side: Released, cell: Cell, __: int) -> Iterator[Row]:
     """The share of the queries of a frequency that one release holds."""
     queries = side.release.tables["queries"]["query"]
     found = side.compute_once(
@@ -127,20 +127,20 @@ def _papers_frequencies(found: Findings) -> Iterator[Check]:
 _SETTING = ("analysis", "d", "epsilon", "delta")
 
 
-def _thresholds(found: Findings) -> dict[tuple[Any, ...], int]:
+def _find_thresholds(found: Findings) -> dict[tuple[Any, ...], int]:
     cells = [Cell(one) for one in found.settings(*_SETTING)]
     return {tuple(cell.values.values()): click_graph(cell).setting().top for cell in cells}
 
 
 def _with_thresholds(found: Findings) -> Findings:
-    tops = _thresholds(found)
+    tops = _find_thresholds(found)
     return found.changed(
         lambda one: {"threshold": f"{one['analysis']}, K = {tops[tuple(one[axis] for axis in _SETTING)]}"}
     )
 
 
-def _title(found: Findings) -> str:
-    tops = {analysis: top for (analysis, d, *_), top in _thresholds(found).items() if d == 20}
+def _chart_title(found: Findings) -> str:
+    tops = {analysis: top for (analysis, d, *_), top in _find_thresholds(found).items() if d == 20}
     if not {"tight", "paper"} <= set(tops):
         return "The more often a query is made, the more likely it is released"
     return (
@@ -150,7 +150,14 @@ def _title(found: Findings) -> str:
 
 
 RELEASE_PROBABILITY = grid.study(
-    Grid((CLICK_GRAPH,), (_released,), further=("frequency",), shared=True, ready=_made, of_log=_exact),
+    Grid(
+        (CLICK_GRAPH,),
+        (_released_rows,),
+        further=("frequency",),
+        shared=True,
+        ready=_make_log,
+        of_log=_exact_rows,
+    ),
     name="release-probability",
     question="How often must a query be made to be released?",
     paper="for d = 20, K = 140, b = 8.69 a query of frequency above 170 is virtually always released, below 110 "
@@ -169,7 +176,7 @@ RELEASE_PROBABILITY = grid.study(
     figures=(
         Curves(
             name="release-probability",
-            title=_title,
+            title=_chart_title,
             under="{d}, epsilon = {epsilon}, delta = {delta}; lines: exact, points: shares in single releases",
             metric=PROBABILITY,
             among=_with_thresholds,

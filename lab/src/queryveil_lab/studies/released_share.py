@@ -76,21 +76,21 @@ class CountedLog(Original):
     numbers: BoundedCounts
 
 
-def _counted(given: Given) -> CountedLog:
+def _count_log(given: Given) -> CountedLog:
     log = exact_release.only_events(given.the_log)
     spans: list[Any] = list(given.axes.get(_SPAN, (None,)))
     return CountedLog(log, exact_release.bounded_counts(log, [int(d) for d in given.axes["d"]], spans))
 
 
-def _expected(original: Original, cell: Cell) -> Iterator[Row]:
-    counts, span, setting = _counts(original), _span(cell), click_graph(cell).setting()
+def _expected_rows(original: Original, cell: Cell) -> Iterator[Row]:
+    counts, span, setting = _bounded_counts(original), _cell_span(cell), click_graph(cell).setting()
     share = counts.bounded[span, cell["d"]].share(setting.scale, setting.top)
-    found = (*_shares(original, cell, share.queries, share.impressions), row(DEVIATION, share.deviation))
+    found = (*_share_rows(original, cell, share.queries, share.impressions), row(DEVIATION, share.deviation))
     yield from ({**one, "how": EXPECTED} for one in found)
 
 
-def _shares(original: Original, cell: Cell, queries: float, impressions: float) -> Iterable[Row]:
-    whole = _counts(original).whole[_span(cell)]
+def _share_rows(original: Original, cell: Cell, queries: float, impressions: float) -> Iterable[Row]:
+    whole = _bounded_counts(original).whole[_cell_span(cell)]
     return (
         row(DISTINCT, 100 * queries / max(1, whole.distinct)),
         row(IMPRESSIONS, 100 * impressions / max(1, whole.events)),
@@ -99,17 +99,17 @@ def _shares(original: Original, cell: Cell, queries: float, impressions: float) 
     )
 
 
-def _span(cell: Cell) -> int | None:
+def _cell_span(cell: Cell) -> int | None:
     return cell[_SPAN] if _SPAN in cell.values else None
 
 
-def _counts(original: Original) -> BoundedCounts:
+def _bounded_counts(original: Original) -> BoundedCounts:
     return cast(CountedLog, original).numbers
 
 
-def _released(original: Original, side: Released, cell: Cell, _: int) -> Iterable[Row]:
+def _released_rows(original: Original, side: Released, cell: Cell, _: int) -> Iterable[Row]:
     table = side.release.tables["queries"]
-    return _shares(original, cell, table.num_rows, int(np.sum(table["count"].to_numpy())))
+    return _share_rows(original, cell, table.num_rows, int(np.sum(table["count"].to_numpy())))
 
 
 def _first_days(original: Original, cell: Cell) -> SearchLog:
@@ -126,7 +126,9 @@ def _first_days(original: Original, cell: Cell) -> SearchLog:
     )
 
 
-def _within(log: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Mapping[str, tuple[Value, ...]]:
+def _limit_spans(
+    log: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]
+) -> Mapping[str, tuple[Value, ...]]:
     """Spans that are shorter than the log, and the whole log in place of those that are longer."""
     if log is None:
         return axes
@@ -138,7 +140,9 @@ def _within(log: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Map
 # -- figures -------------------------------------------------------------------------------------------------
 
 
-def _curves(metric: str, title: Any, x: Scale, by: str, by_title: str, under: str, **further: Any) -> Curves:
+def _share_curves(
+    metric: str, title: Any, x: Scale, by: str, by_title: str, under: str, **further: Any
+) -> Curves:
     return Curves(
         name={IMPRESSIONS: "impressions", DISTINCT: "distinct"}[metric],
         title=title,
@@ -153,21 +157,21 @@ def _curves(metric: str, title: Any, x: Scale, by: str, by_title: str, under: st
     )
 
 
-def _times(metric: str, found: Findings) -> str:
+def _ratio_text(metric: str, found: Findings) -> str:
     values = [one["value"] for one in found.where(how=EXPECTED, metric=metric)]
     return (
         f"Weaker privacy releases up to {max(values) / max(min(values), 1e-12):.1f} times the {NOUNS[metric]}"
     )
 
 
-def _moves(found: Findings) -> str:
+def _shift_text(found: Findings) -> str:
     best = best_bounds(_first_analysis(found))
     if best.first == best.last:
         return f"The best d is {best.first} for the shortest and for the longest log"
     return f"The best d moves from {best.first} for {days(best.start)} to {best.last} for {days(best.end)}"
 
 
-def _varies(found: Findings) -> str:
+def _variation_text(found: Findings) -> str:
     """How much the share depends on the length of the log, over all bounds: the steadiest and the least steady."""
     times = variation(_first_analysis(found))
     if not times:
@@ -177,7 +181,7 @@ def _varies(found: Findings) -> str:
     return said if low == high else f"{said}, {times[high]:.2g}-fold at d = {high}"
 
 
-def _growth(found: Findings) -> Findings:
+def _growth_findings(found: Findings) -> Findings:
     """Times the queries that the shortest log releases, for every d at which it releases enough; and the paper's."""
     lines: list[Row] = []
     for setting, line in _first_analysis(found).where(how=EXPECTED, metric=QUERIES).lines(_SPAN, "d"):
@@ -197,9 +201,9 @@ def _growth(found: Findings) -> Findings:
     return Findings(tuple({"how": EXPECTED, "metric": _TIMES, **one} for one in lines))
 
 
-def _grown(found: Findings) -> str:
+def _growth_text(found: Findings) -> str:
     spans = found.values(_SPAN)
-    made = _growth(found).where(**{_SPAN: max(spans)}).chosen(lambda one: "paper" not in one["line"])
+    made = _growth_findings(found).where(**{_SPAN: max(spans)}).chosen(lambda one: "paper" not in one["line"])
     values = [one["value"] for one in made]
     return f"{days(max(spans))} release {min(values):.2g} to {max(values):.2g} times the queries of {days(min(spans))}"
 
@@ -210,9 +214,9 @@ def _first_analysis(found: Findings) -> Findings:
 
 _X_D = Scale("d", "queries that one user may add (d)", log=True)
 _FIXED_AT = "epsilon = {epsilon}, delta = {delta}"
-_BY_D = partial(_curves, x=_X_D, by="analysis", by_title="threshold", under=_FIXED_AT)
+_BY_D = partial(_share_curves, x=_X_D, by="analysis", by_title="threshold", under=_FIXED_AT)
 _BY_BOTH = partial(
-    _curves,
+    _share_curves,
     x=Scale("delta", "delta", log=True, format=".0e"),
     by="epsilon",
     by_title="epsilon",
@@ -220,14 +224,19 @@ _BY_BOTH = partial(
     panel="analysis",
 )
 _BY_SPAN = partial(
-    _curves, x=_X_D, by=_SPAN, by_title="length of the log", under=_FIXED_AT, among=_first_analysis
+    _share_curves, x=_X_D, by=_SPAN, by_title="length of the log", under=_FIXED_AT, among=_first_analysis
 )
 
 
 # -- declarations --------------------------------------------------------------------------------------------
 
 _SHARES = Grid(
-    (CLICK_GRAPH,), (_released,), further=(_SPAN,), ready=_counted, part=_first_days, of_log=_expected
+    (CLICK_GRAPH,),
+    (_released_rows,),
+    further=(_SPAN,),
+    ready=_count_log,
+    part=_first_days,
+    of_log=_expected_rows,
 )
 
 
@@ -288,10 +297,12 @@ RELEASE_EPSILON_DELTA = grid.study(
     figures=(
         _BY_BOTH(
             IMPRESSIONS,
-            partial(_times, IMPRESSIONS),
+            partial(_ratio_text, IMPRESSIONS),
             printed=_by_both("table 3", printed.IMPRESSIONS_BY_BOTH),
         ),
-        _BY_BOTH(DISTINCT, partial(_times, DISTINCT), printed=_by_both("table 2", printed.DISTINCT_BY_BOTH)),
+        _BY_BOTH(
+            DISTINCT, partial(_ratio_text, DISTINCT), printed=_by_both("table 2", printed.DISTINCT_BY_BOTH)
+        ),
     ),
     checks=share_checks.AGAINST_EPSILON_DELTA,
 )
@@ -312,15 +323,15 @@ RELEASE_SPAN = grid.study(
     metrics=_METRICS,
     repeats=1,
     figures=(
-        _BY_SPAN(IMPRESSIONS, _moves),
-        _BY_SPAN(DISTINCT, _varies),
+        _BY_SPAN(IMPRESSIONS, _shift_text),
+        _BY_SPAN(DISTINCT, _variation_text),
         Curves(
             name="growth",
-            title=_grown,
+            title=_growth_text,
             under=f"expected; bounds at which the shortest log releases {LEAST_QUERIES} queries or more; "
             + _FIXED_AT,
             metric=_TIMES,
-            among=_growth,
+            among=_growth_findings,
             shown={"epsilon": ln},
             x=Scale(_SPAN, "length of the log (days)", log=True),
             y=Scale("value", "times the queries of the shortest log", log=True),
@@ -330,5 +341,5 @@ RELEASE_SPAN = grid.study(
         ),
     ),
     checks=share_checks.AGAINST_SPAN,
-    within=_within,
+    within=_limit_spans,
 )

@@ -116,7 +116,7 @@ def compare(
     chosen.ahead(given, cells)
     kept = Kept(Path(out), chosen, given, cells) if out is not None else None
     with log.unchanged() if log is not None else contextlib.nullcontext():
-        findings, resumed = _run(chosen, given, cells, kept, progress, workers)
+        findings, resumed = _run_cells(chosen, given, cells, kept, progress, workers)
     made = Comparison(
         study=chosen,
         given=given,
@@ -127,7 +127,7 @@ def compare(
         path=Path(out) if out is not None else None,
     )
     if kept is not None:
-        _write(made, kept)
+        _write_comparison(made, kept)
         if not kept.remove():
             made = dataclasses.replace(made, left=kept.folder)
     return made
@@ -153,7 +153,7 @@ def _check_repeats(repeats: int | None) -> None:
         )
 
 
-def _run(
+def _run_cells(
     study: Study,
     given: Given,
     cells: Sequence[Cell],
@@ -178,7 +178,7 @@ def _run(
     return Findings(tuple(row for cell in cells for row in found[cell.name])), resumed
 
 
-def _write(made: Comparison, kept: Kept) -> None:
+def _write_comparison(made: Comparison, kept: Kept) -> None:
     """The folder appears complete, or not at all."""
     out = kept.out
     private = made.given.log is not None

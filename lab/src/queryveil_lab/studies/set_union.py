@@ -53,39 +53,47 @@ def _as_is(choose: Callable[..., Chosen], original: Original, cell: Cell, run: i
     return choose(cast(Numbered, original), cell["epsilon"], cell["delta"], run)
 
 
-def _bounded(label: str, choose: Callable[..., Chosen], method: str = "none") -> Function:
+def _bounded_function(label: str, choose: Callable[..., Chosen], method: str = "none") -> Function:
     return Function(label, partial(_with_bound, choose), ("epsilon", "delta", "d"), method=method)
 
 
-def _steered(label: str, choose: Callable[..., Chosen] = shipped.steered, **given: Any) -> Function:
+def _steered_function(label: str, choose: Callable[..., Chosen] = shipped.steered, **given: Any) -> Function:
     made = partial(_as_is, partial(choose, **given))
     return Function(label, made, ("epsilon", "delta"), method="steered")
 
 
 OTHERS = (
-    _bounded("zealous", shipped.zealous, "zealous"),
-    _bounded(RELEASE_DATA, shipped.release_data, "click-graph"),
-    _bounded("truncated geometric", shipped.truncated_geometric, "truncated-geometric"),
-    _bounded("weighted Gaussian", shipped.weighted, "weighted-gaussian"),
-    _bounded("weighted Gaussian, no counts", partial(shipped.weighted, counts=False), "weighted-gaussian"),
-    *(_bounded(label, choose) for label, choose in BASELINES.items()),
+    _bounded_function("zealous", shipped.zealous, "zealous"),
+    _bounded_function(RELEASE_DATA, shipped.release_data, "click-graph"),
+    _bounded_function("truncated geometric", shipped.truncated_geometric, "truncated-geometric"),
+    _bounded_function("weighted Gaussian", shipped.weighted, "weighted-gaussian"),
+    _bounded_function(
+        "weighted Gaussian, no counts", partial(shipped.weighted, counts=False), "weighted-gaussian"
+    ),
+    *(_bounded_function(label, choose) for label, choose in BASELINES.items()),
 )
 REPLACED = (
-    _bounded(ZEALOUS_REPLACE, partial(shipped.zealous, neighbours=REPLACE), "zealous"),
-    _steered(STEERED_REPLACE, neighbours=REPLACE),
+    _bounded_function(ZEALOUS_REPLACE, partial(shipped.zealous, neighbours=REPLACE), "zealous"),
+    _steered_function(STEERED_REPLACE, neighbours=REPLACE),
 )
 CHANGED = (
-    _steered("steered, length prior", length_prior=True),
-    _steered("steered, words first (5 %)", shipped.word_stage, share=0.05),
-    _steered("steered, words first (10 %)", shipped.word_stage, share=0.1),
-    *(_steered(f"steered, {rounds} rounds", rounds=rounds) for rounds in (4, 6, 12)),
-    *(_steered(f"steered, d = {d}", max_items=d) for d in (60, 200, 400)),
+    _steered_function("steered, length prior", length_prior=True),
+    _steered_function("steered, words first (5 %)", shipped.word_stage, share=0.05),
+    _steered_function("steered, words first (10 %)", shipped.word_stage, share=0.1),
+    *(_steered_function(f"steered, {rounds} rounds", rounds=rounds) for rounds in (4, 6, 12)),
+    *(_steered_function(f"steered, d = {d}", max_items=d) for d in (60, 200, 400)),
 )
-METHODS = (_steered(STEERED), _steered(NO_COUNTS, counts=False), *OTHERS, *REPLACED, *CHANGED)
+METHODS = (
+    _steered_function(STEERED),
+    _steered_function(NO_COUNTS, counts=False),
+    *OTHERS,
+    *REPLACED,
+    *CHANGED,
+)
 _OTHERS, _REPLACED, _CHANGED = ({one.label for one in some} for some in (OTHERS, REPLACED, CHANGED))
 
 
-def _reference(found: Findings | Given) -> float:
+def _reference_epsilon(found: Findings | Given) -> float:
     """The epsilon at which parts are changed: 1, or the first where there is no 1."""
     values = found.axes["epsilon"] if isinstance(found, Given) else found.values("epsilon")
     return _AT[0] if _AT[0] in values else cast(float, values[0])
@@ -94,17 +102,17 @@ def _reference(found: Findings | Given) -> float:
 # -- what is measured ------------------------------------------------------------------------------------------
 
 
-def _found(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
+def _union_rows(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
     log, chosen = cast(Numbered, original), cast(Chosen, side)
     labels = {BOUND: str(chosen.most), "neighbours": REPLACE if cell[METHOD] in _REPLACED else ADD_REMOVE}
     yield row(DISTINCT, len(chosen.numbers), **labels)
     yield row(EVENTS, 100 * log.events[chosen.numbers].sum() / max(1, log.events.sum()), **labels)
     if cell[METHOD] == STEERED and len(chosen.numbers):
-        for metric, value in _errors(log, chosen).items():
+        for metric, value in _count_errors(log, chosen).items():
             yield row(metric, value, **labels)
 
 
-def _errors(log: Numbered, chosen: Chosen) -> dict[str, float]:
+def _count_errors(log: Numbered, chosen: Chosen) -> dict[str, float]:
     """Errors of published counts, against the numbers of users in the whole log, in percent."""
     if chosen.counts is None or chosen.deviations is None:
         raise AssertionError("steered selection publishes counts")
@@ -210,30 +218,30 @@ def _best_shown(found: Findings) -> Findings:
 
 def _against_d(found: Findings) -> Findings:
     """At one epsilon, every d; the variants of steered selection are one line."""
-    there = _with_own_bound(found).where(epsilon=_reference(found))
+    there = _with_own_bound(found).where(epsilon=_reference_epsilon(found))
     chosen = there.chosen(
         lambda one: one[METHOD] in _SHOWN or str(one[METHOD]).startswith(f"{STEERED}, d = ")
     )
     return chosen.changed(lambda one: {METHOD: str(one[METHOD]).partition(", d = ")[0]})
 
 
-def _leads(noun: str, unit: str, metric: str, found: Findings) -> str:
-    chosen = best(found).where(metric=metric, epsilon=_reference(found))
+def _lead_text(noun: str, unit: str, metric: str, found: Findings) -> str:
+    chosen = best(found).where(metric=metric, epsilon=_reference_epsilon(found))
     values = {name: chosen.where(method=name).value for name in chosen.values(METHOD)}
     others = {name: value for name, value in values.items() if name in _OTHERS}
     if STEERED not in values or not others:
         return f"{noun} that each method publishes"
     most = max(others, key=others.__getitem__)
     return (
-        f"At epsilon {ln(_reference(found))} steered publishes {values[STEERED]:,.0f}{unit}, of the others {most} "
-        f"most, {others[most]:,.0f}{unit}"
+        f"At epsilon {ln(_reference_epsilon(found))} steered publishes {values[STEERED]:,.0f}{unit}, of the others "
+        f"{most} most, {others[most]:,.0f}{unit}"
     )
 
 
-def _curves(metric: str, noun: str, unit: str) -> Curves:
+def _union_curves(metric: str, noun: str, unit: str) -> Curves:
     return Curves(
         name=metric,
-        title=partial(_leads, noun, unit, metric),
+        title=partial(_lead_text, noun, unit, metric),
         under=f"delta = {{delta}}, one user added or removed, each other method at its best d; {MEANS}",
         metric=metric,
         x=Scale("epsilon", "epsilon (privacy loss per user)", log=True, format=".3~g"),
@@ -249,8 +257,8 @@ def _curves(metric: str, noun: str, unit: str) -> Curves:
 
 def _at_reference(found: Findings) -> str:
     return (
-        f"epsilon = {ln(_reference(found))}, delta = {found.values('delta')[0]:g}; steered has d = 60, 100, 200 and "
-        f"400; {MEANS}"
+        f"epsilon = {ln(_reference_epsilon(found))}, delta = {found.values('delta')[0]:g}; steered has d = 60, 100, "
+        f"200 and 400; {MEANS}"
     )
 
 
@@ -265,8 +273,8 @@ def _best_d(found: Findings) -> str:
 
 
 FIGURES = (
-    _curves(DISTINCT, "different queries published", " queries"),
-    _curves(EVENTS, "share of query events (%)", " % of events"),
+    _union_curves(DISTINCT, "different queries published", " queries"),
+    _union_curves(EVENTS, "share of query events (%)", " % of events"),
     Curves(
         name="d",
         title=_best_d,
@@ -295,13 +303,13 @@ def _numbered(given: Given) -> Numbered:
     return numbered(given.the_log)
 
 
-_GRID = Grid(METHODS, (_found,), ready=_numbered)
+_GRID = Grid(METHODS, (_union_rows,), ready=_numbered)
 
 
-def _only(given: Given, cell: Cell) -> bool:
+def _needs_cell(given: Given, cell: Cell) -> bool:
     """Parts of the method are changed at one epsilon only."""
     return _GRID.differs(given, cell) and (
-        cell[METHOD] not in _CHANGED or cell["epsilon"] == _reference(given)
+        cell[METHOD] not in _CHANGED or cell["epsilon"] == _reference_epsilon(given)
     )
 
 
@@ -327,7 +335,7 @@ SET_UNION = grid.study(
         Metric(USELESS, "%", "published counts whose stated deviation is more than half the count"),
     ),
     repeats=5,
-    only=_only,
+    only=_needs_cell,
     figures=FIGURES,
     checks=expected(
         _beyond_others,

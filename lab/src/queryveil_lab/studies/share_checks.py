@@ -37,16 +37,16 @@ def days(number: int) -> str:
     return f"{number} day" + ("" if number == 1 else "s")
 
 
-def _agreement(found: Findings) -> Iterator[Check]:
+def _check_agreement(found: Findings) -> Iterator[Check]:
     """Real releases against expectations, by Bernstein's inequality over all together."""
     axes = found.axes
-    point = {_point(row, axes): row["value"] for row in found.where(how=EXPECTED, metric=QUERIES)}
-    spread = {_point(row, axes): row["value"] for row in found.where(how=EXPECTED, metric=DEVIATION)}
+    point = {_cell_point(row, axes): row["value"] for row in found.where(how=EXPECTED, metric=QUERIES)}
+    spread = {_cell_point(row, axes): row["value"] for row in found.where(how=EXPECTED, metric=DEVIATION)}
     measured = found.where(how=MEASURED, metric=QUERIES)
     limit = math.log(2 * max(1, len(measured)) / _FALSE_ALARM)
     far = 0
     for row in measured:
-        key = _point(row, axes)
+        key = _cell_point(row, axes)
         allowed = limit / 3 + math.sqrt((limit / 3) ** 2 + 2 * limit * spread[key] ** 2)
         far += abs(row["value"] - point[key]) > allowed
     yield Check(
@@ -57,7 +57,7 @@ def _agreement(found: Findings) -> Iterator[Check]:
     )
 
 
-def _point(row: Row, axes: Sequence[str]) -> tuple[Any, ...]:
+def _cell_point(row: Row, axes: Sequence[str]) -> tuple[Any, ...]:
     return tuple(row[name] for name in axes)
 
 
@@ -115,7 +115,7 @@ def _later_and_more(found: Findings) -> Iterator[Check]:
             yield Check(name, shapes.grows(numbers.heights), detail)
 
 
-def _growth(found: Findings) -> Iterator[Check]:
+def _check_growth(found: Findings) -> Iterator[Check]:
     """How many times as much longer logs release, beside the paper's factors."""
     for analysis in found.values("analysis"):
         own = found.where(how=EXPECTED, analysis=analysis, d=PAPERS_D)
@@ -211,7 +211,7 @@ AGAINST_D = expected(
         told="from {line.highest:.3g} % at d = {line.peak} to {line.last:.3g} % at d = {line.end}",
     ),
     _TIGHT,
-    _agreement,
+    _check_agreement,
 )
-AGAINST_EPSILON_DELTA = expected(_grow_with_both, _TIGHT, _agreement)
-AGAINST_SPAN = expected(_later_and_more, _growth, _hardly_depends, _agreement)
+AGAINST_EPSILON_DELTA = expected(_grow_with_both, _TIGHT, _check_agreement)
+AGAINST_SPAN = expected(_later_and_more, _check_growth, _hardly_depends, _check_agreement)

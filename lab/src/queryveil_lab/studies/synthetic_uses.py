@@ -56,7 +56,7 @@ class Halves:
     test: Graph
 
 
-def _halves(given: Given) -> Halves:
+def _split_halves(given: Given) -> Halves:
     log = given.the_log
     # Who is in which half depends on the name alone.
     first = log.engine.sha256(log.table["user"]).substr(0, 1).lower() < "8"
@@ -67,32 +67,32 @@ def _halves(given: Given) -> Halves:
     return Halves(taught, Graph.of_log(taught), Graph.of_log(test))
 
 
-def _method(cell: Cell) -> ClickGraph:
+def _click_graph(cell: Cell) -> ClickGraph:
     return ClickGraph(
         epsilon=cell["epsilon"], delta=cell["delta"], selection="steered", max_queries=cell["d"]
     )
 
 
-def _measured(halves: Halves, given: Given, cell: Cell) -> Iterator[Row]:
-    yield from _learnt(halves.raw, halves.test, cell, RAW, None)
+def _measure_cell(halves: Halves, given: Given, cell: Cell) -> Iterator[Row]:
+    yield from _trained_rows(halves.raw, halves.test, cell, RAW, None)
     for run in range(given.repeats):
-        release = publish(halves.taught, _method(cell), allow_empty=True, i_understand=True)
+        release = publish(halves.taught, _click_graph(cell), allow_empty=True, i_understand=True)
         yield {
             **row(PUBLISHED, release.tables["queries"].num_rows),
             "how": MEASURED,
             "repeat": run,
             "teacher": RELEASE,
         }
-        yield from _learnt(Graph.of_release(release), halves.test, cell, RELEASE, run)
+        yield from _trained_rows(Graph.of_release(release), halves.test, cell, RELEASE, run)
         if release.tables["queries"].num_rows == 0:
             continue
         with workspace.temporary_folder() as folder:
             made = synthesize(release, folder / "synthetic.parquet", seed=run)
             synthetic = read(made.path)
-            yield from _learnt(Graph.of_log(synthetic), halves.test, cell, SYNTHETIC, run)
+            yield from _trained_rows(Graph.of_log(synthetic), halves.test, cell, SYNTHETIC, run)
 
 
-def _learnt(graph: Graph, test: Graph, cell: Cell, teacher: str, run: int | None) -> Iterator[Row]:
+def _trained_rows(graph: Graph, test: Graph, cell: Cell, teacher: str, run: int | None) -> Iterator[Row]:
     found = {
         SUGGESTIONS: suggestion_hits(graph, test, cell["suggested"]),
         CACHE: cache_hits(graph, test, cell["cached"]),
@@ -158,8 +158,8 @@ SYNTHETIC_USES = Study(
         Metric(PUBLISHED, "queries", "queries in the release"),
     ),
     repeats=3,
-    prepare=_halves,
-    measure=_measured,
+    prepare=_split_halves,
+    measure=_measure_cell,
     figures=tuple(
         Curves(
             name=metric,

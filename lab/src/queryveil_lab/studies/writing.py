@@ -71,42 +71,42 @@ def write_csv(file: Path, study: Study, findings: Findings) -> None:
 
 def page(study: Study, given: Given, drawn: Mapping[str, Any], checks: Sequence[Check]) -> str:
     """The study at a glance."""
-    body = [f"<h1>{_e(study.question)}</h1>"]
+    body = [f"<h1>{_escape(study.question)}</h1>"]
     if given.log is not None:
-        body.append(f'<p class="curator">{_e(CURATOR)}</p>')
-    body += [f"<p>The paper: {_e(study.paper)}</p>"]
+        body.append(f'<p class="curator">{_escape(CURATOR)}</p>')
+    body += [f"<p>The paper: {_escape(study.paper)}</p>"]
     for name, chart in drawn.items():
         title = figures.title_of(chart.to_dict())
         body += [
-            f'<p><img src="figures/{_e(name)}.svg" alt="{_e(title)}"><br>',
-            f'<a href="figures/{_e(name)}.html">interactive</a>, <a href="figures/{_e(name)}.png">PNG</a>, '
-            f'<a href="figures/{_e(name)}.svg">SVG</a></p>',
+            f'<p><img src="figures/{_escape(name)}.svg" alt="{_escape(title)}"><br>',
+            f'<a href="figures/{_escape(name)}.html">interactive</a>, <a href="figures/{_escape(name)}.png">PNG</a>, '
+            f'<a href="figures/{_escape(name)}.svg">SVG</a></p>',
         ]
     values = {
         name: ", ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in of_axis)
         for name, of_axis in given.axes.items()
     }
     body += [
-        *_table("Expected shapes", ((one.verdict, one.name, one.detail) for one in checks)),
-        *_table("What varied", ((one.name, one.help, values[one.name]) for one in study.axes)),
-        *_table("What was measured", ((one.name, one.help, one.unit) for one in study.metrics)),
+        *_render_table("Expected shapes", ((one.verdict, one.name, one.detail) for one in checks)),
+        *_render_table("What varied", ((one.name, one.help, values[one.name]) for one in study.axes)),
+        *_render_table("What was measured", ((one.name, one.help, one.unit) for one in study.metrics)),
         f"<p>Runs of each cell: {given.repeats}. All numbers: "
         '<a href="table.csv">table.csv</a>, <a href="table.parquet">table.parquet</a>. '
-        f"Made with queryveil {_e(metadata.version('queryveil'))}.</p>",
+        f"Made with queryveil {_escape(metadata.version('queryveil'))}.</p>",
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src 'self' file:; "
         "style-src 'unsafe-inline'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_e(study.name)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{_escape(study.name)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         + "\n".join(body)
         + "\n</body>\n</html>\n"
     )
 
 
-def _table(title: str, rows: Iterable[tuple[str, ...]]) -> list[str]:
-    lines = ("".join(f"<td>{_e(one)}</td>" for one in row) for row in rows)
+def _render_table(title: str, rows: Iterable[tuple[str, ...]]) -> list[str]:
+    lines = ("".join(f"<td>{_escape(one)}</td>" for one in row) for row in rows)
     return [
         f"<h2>{title}</h2>",
         "<table><tbody>",
@@ -115,5 +115,5 @@ def _table(title: str, rows: Iterable[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _e(text: Any) -> str:
+def _escape(text: Any) -> str:
     return html.escape(str(text))

@@ -26,7 +26,7 @@ MEAN, RMS, VARIATION = "mean-difference", "rms-difference", "total-variation"
 _BASE = 2
 
 
-def _distribution(original: Original, side: Released, cell: Cell, repeat: int) -> Iterator[Row]:
+def _distribution_rows(original: Original, side: Released, cell: Cell, repeat: int) -> Iterator[Row]:
     kind = cell["items"]
     theirs = side.histogram(kind)
     if repeat == 0:
@@ -71,7 +71,7 @@ def _above_the_cut(found: Findings) -> Iterator[Check]:
         both.ZEALOUS: "every count of {} by ZEALOUS is above its threshold",
     }
     for setting in found.settings("items", "method"):
-        ends = _smallest(found.where(**setting))
+        ends = _smallest_counts(found.where(**setting))
         if not ends:
             continue
         smallest, cut = min(ends, key=lambda one: one[0] - one[1])
@@ -87,7 +87,7 @@ def _above_the_cut(found: Findings) -> Iterator[Check]:
         )
 
 
-def _smallest(found: Findings) -> list[tuple[float, float]]:
+def _smallest_counts(found: Findings) -> list[tuple[float, float]]:
     """The smallest count and the threshold of each release that has any."""
     made = []
     for one in found.where(metric=THRESHOLD):
@@ -98,7 +98,7 @@ def _smallest(found: Findings) -> list[tuple[float, float]]:
     return made
 
 
-def _slope(found: Findings, above: float) -> float | None:
+def _log_slope(found: Findings, above: float) -> float | None:
     """How steeply the number of items falls with their count; None where too few have a larger one."""
     line = {
         int(one["start"]): one["value"] for one in found if int(one["start"]) > above and one["value"] >= 10
@@ -108,14 +108,14 @@ def _slope(found: Findings, above: float) -> float | None:
     return float(np.polyfit(np.log(list(line)), np.log(list(line.values())), 1)[0])
 
 
-def _slopes(found: Findings) -> Iterator[Check]:
+def _check_slopes(found: Findings) -> Iterator[Check]:
     """Beyond the cut-off, in log and release."""
     for kind in found.values("items"):
         chosen = found.where(items=kind, method=both.ZEALOUS)
         cut = min((one["value"] for one in chosen.where(metric=LEAST)), default=0)
         bins = chosen.where(metric=HAVE)
-        ours = _slope(bins.where(how="original"), 2 * cut)
-        theirs = _slope(bins.where(how="measured", repeat=0), 2 * cut)
+        ours = _log_slope(bins.where(how="original"), 2 * cut)
+        theirs = _log_slope(bins.where(how="measured", repeat=0), 2 * cut)
         says = f"the power law of {kind} keeps its slope beyond the cut-off"
         if len(bins) and (ours is None or theirs is None):
             yield too_small(says, "too few items have counts that large")
@@ -127,7 +127,7 @@ def _slopes(found: Findings) -> Iterator[Check]:
             )
 
 
-def _difference(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
+def _difference_rows(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
     kind = cell["items"]
     found = count_differences(original.histogram(kind, side.unit), side.histogram(kind))
     if found is not None:
@@ -191,7 +191,7 @@ def _difference_along(method: str, along: str, verb: str, shape: Callable[..., b
     )
 
 
-_SHAPES, _SIZES = both.compared(_distribution), both.compared(_difference)
+_SHAPES, _SIZES = both.compared(_distribution_rows), both.compared(_difference_rows)
 
 COUNT_DISTRIBUTION = grid.study(
     _SHAPES,
@@ -230,7 +230,7 @@ COUNT_DISTRIBUTION = grid.study(
             ticks=False,
         ),
     ),
-    checks=expected(_above_the_cut, _slopes),
+    checks=expected(_above_the_cut, _check_slopes),
     needs=(),
     ahead=partial(both.possible, _SHAPES),
     labels=("start",),

@@ -42,7 +42,9 @@ _METRICS = (
 )
 
 
-def _taken(tops: tuple[int, ...], original: Original, side: Released, cell: Cell, run: int) -> Iterator[Row]:
+def _top_rows(
+    tops: tuple[int, ...], original: Original, side: Released, cell: Cell, run: int
+) -> Iterator[Row]:
     kind = cell["items"]
     ours, theirs = original.histogram(kind, side.unit), side.histogram(kind)
     if run == 0:
@@ -74,11 +76,11 @@ def _above_zero(found: Findings) -> Findings:
     return _with_numbers(found).chosen(lambda one: one["value"] > 0)
 
 
-def _some(found: Findings) -> Findings:
+def _some_findings(found: Findings) -> Findings:
     return found.chosen(lambda one: one["value"] > 0)
 
 
-def _panels(name: str, metric: str, axis: str, y: str, said: str, *, log: bool = False) -> Curves:
+def _panel_curves(name: str, metric: str, axis: str, y: str, said: str, *, log: bool = False) -> Curves:
     titles = {"m": "items per user (m)", "top": "most frequent items (j)"}
     by, by_title = {"m": ("top", "j"), "top": ("m", "m")}[axis]
     return Curves(
@@ -102,7 +104,7 @@ _ENTROPY, _TRUE = (
 )
 
 
-def _fewer(found: Findings) -> Iterator[Check]:
+def _check_fewer(found: Findings) -> Iterator[Check]:
     shares = {}
     for setting, line in found.where(metric=PUBLISHED).lines("m", "items"):
         kind = setting["items"]
@@ -129,7 +131,7 @@ def _fewer(found: Findings) -> Iterator[Check]:
         yield too_small(says, f"fewer than {_FEW} of one of them are published")
 
 
-def _turns(found: Findings) -> Iterator[Check]:
+def _check_turning_point(found: Findings) -> Iterator[Check]:
     """Sums are largest where m is about what an average user has: at the nearest m that was tried, or one beside it."""
     for setting, line in found.where(metric=TOTAL).lines("m", "items"):
         kind, tried = setting["items"], list(line)
@@ -176,7 +178,7 @@ def _top_few(found: Findings) -> Iterator[Check]:
 # -- declarations ------------------------------------------------------------------------------------------------
 
 _EPSILON = Axis("epsilon", (2.0,), "privacy loss per user")
-_BY_M, _BY_J = (compared(partial(_taken, tops), alone=True) for tops in (_TOPS, _FINE))
+_BY_M, _BY_J = (compared(partial(_top_rows, tops), alone=True) for tops in (_TOPS, _FINE))
 
 
 def _as_printed(table: str, values: Mapping[str, Mapping[int, float]], unit: int = 1) -> Printed:
@@ -209,7 +211,7 @@ ZEALOUS_M = grid.study(
             x=Scale("m", "items per user (m)", log=True),
             y=Scale("value", "different items published", log=True, zero=False),
             by="items",
-            among=_some,
+            among=_some_findings,
             printed=_as_printed("table 3A", printed.ZEALOUS_PUBLISHED),
         ),
         Curves(
@@ -221,11 +223,13 @@ ZEALOUS_M = grid.study(
             x=Scale("m", "items per user (m)", log=True),
             y=Scale("value", "sum of noisy counts", log=True, zero=False),
             by="items",
-            among=_some,
+            among=_some_findings,
             printed=_as_printed("table 3B", printed.ZEALOUS_TOTALS, 1_000),
         ),
-        _panels("coverage", COVERAGE, "m", "coverage", f"Coverage of the top {{top}} {{items}}: {_TRUE}"),
-        _panels(
+        _panel_curves(
+            "coverage", COVERAGE, "m", "coverage", f"Coverage of the top {{top}} {{items}}: {_TRUE}"
+        ),
+        _panel_curves(
             "kl",
             KL,
             "m",
@@ -233,7 +237,7 @@ ZEALOUS_M = grid.study(
             f"Relative entropy of the top {{top}} {{items}} (0 is exact): {_TRUE}",
             log=True,
         ),
-        _panels(
+        _panel_curves(
             "l1",
             L1_AMONG,
             "m",
@@ -241,7 +245,7 @@ ZEALOUS_M = grid.study(
             f"Mean difference of shares among the top {{top}} {{items}}: {_TRUE}",
             log=True,
         ),
-        _panels(
+        _panel_curves(
             "l1-whole",
             L1,
             "m",
@@ -250,7 +254,7 @@ ZEALOUS_M = grid.study(
             log=True,
         ),
     ),
-    checks=expected(_fewer, _turns, _top_few),
+    checks=expected(_check_fewer, _check_turning_point, _top_few),
     needs=(),
     ahead=partial(possible, _BY_M),
     labels=("top",),
@@ -271,8 +275,10 @@ ZEALOUS_J = grid.study(
     metrics=_METRICS,
     repeats=3,
     figures=(
-        _panels("coverage", COVERAGE, "top", "coverage", f"Coverage of {{items}} at m = {{m}}: {_REACH}"),
-        _panels(
+        _panel_curves(
+            "coverage", COVERAGE, "top", "coverage", f"Coverage of {{items}} at m = {{m}}: {_REACH}"
+        ),
+        _panel_curves(
             "missing",
             MISSING,
             "top",
@@ -281,7 +287,7 @@ ZEALOUS_J = grid.study(
             "{line.end:,}",
             log=True,
         ),
-        _panels(
+        _panel_curves(
             "kl",
             KL,
             "top",
@@ -289,7 +295,7 @@ ZEALOUS_J = grid.study(
             f"Relative entropy of {{items}} at m = {{m}} (0 is exact): {_REACH}",
             log=True,
         ),
-        _panels(
+        _panel_curves(
             "l1",
             L1_AMONG,
             "top",

@@ -55,7 +55,7 @@ _COMPARABLE = 2
 """Up to this factor apart, means over all parameters and both numbers of substitutes."""
 
 
-def _index(original: Original, documents: str) -> Index:
+def _build_index(original: Original, documents: str) -> Index:
     """The log's keywords, and how long their posting lists are."""
     keywords = original.histogram("keywords", OCCURRENCES)
     known = (
@@ -68,9 +68,11 @@ def _index(original: Original, documents: str) -> Index:
     return Index.from_log(keywords, known)
 
 
-def _cached(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
+def _cache_rows(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
     documents, share = cell["documents"], cell["memory"]
-    index: Index = original.compute_once(("index of clicks", documents), lambda: _index(original, documents))
+    index: Index = original.compute_once(
+        ("index of clicks", documents), lambda: _build_index(original, documents)
+    )
     memory = max(POSTING_BYTES, int(share * index.postings * POSTING_BYTES))
     ours = original.compute_once(
         ("cache of the log", documents, share), lambda: index.simulate_cache(index.original, memory)
@@ -95,7 +97,7 @@ def _both_methods(found: Findings) -> Findings:
     return in_one(chosen).changed(lambda one: {"who": labelled(one)})
 
 
-def _ranges(found: Findings) -> str:
+def _ranges_text(found: Findings) -> str:
     """What each method reaches, at the memory that is drawn, in the first panel."""
     chosen = _both_methods(found).where(metric=HIT)
     chosen = chosen.where(documents=(documents := chosen.values("documents")[0]))
@@ -155,7 +157,9 @@ def _over_a_range(found: Findings) -> Iterator[Check]:
             continue
         by_epsilon = zealous.where(m=_PAPERS_M if _PAPERS_M in tried else min(tried)).along("epsilon")
         better = sum(one > by_k.highest for one in by_epsilon.values())
-        says = f"ZEALOUS hits more often than k-query anonymity over a range of epsilon ({_said(place)})"
+        says = (
+            f"ZEALOUS hits more often than k-query anonymity over a range of epsilon ({_place_text(place)})"
+        )
         told = (
             f"at {better} of {len(by_epsilon)} values: {by_epsilon.lowest:.4f} to {by_epsilon.highest:.4f} against "
             f"{by_k.lowest:.4f} to {by_k.highest:.4f}"
@@ -169,7 +173,7 @@ def _over_a_range(found: Findings) -> Iterator[Check]:
             yield Check(says, better > 0, told)
 
 
-def _said(place: Row) -> str:
+def _place_text(place: Row) -> str:
     return f"{place['documents']}, memory {100 * place['memory']:g} %"
 
 
@@ -177,7 +181,7 @@ def _nearly_the_log(found: Findings) -> Iterator[Check]:
     for place in found.chosen(lambda one: one["memory"] <= _MIDDLE).settings("documents", "memory"):
         most = max(one["value"] for one in found.where(metric=HIT, **place))
         log = found.where(metric=HIT_BY_LOG, **place).value
-        says = f"the best release hits nearly as often as the log itself, but not more often ({_said(place)})"
+        says = f"the best release hits nearly as often as the log itself, but not more often ({_place_text(place)})"
         told = f"{most:.4f} against {log:.4f}"
         near = shapes.never_below([most], [_NEARLY * log]) and shapes.never_above([most], [1.02 * log])
         lacking = _few_lists(found, place)
@@ -193,7 +197,7 @@ def _few_lists(found: Findings, place: Row) -> str | None:
     return None if min(chosen) >= _HANDFUL else f"{min(chosen):.0f} lists are chosen, fewer than {_HANDFUL}"
 
 
-def _substituted(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
+def _substitution_rows(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
     for measure in (QuerySubstitution(at=top) for top in (2, 5)):
         found = measure.figures(original, side)
         for part in _PARTS:
@@ -203,7 +207,7 @@ def _substituted(original: Original, side: Released, cell: Cell, _: int) -> Iter
     yield row(PAIRS, len(side.histogram("query-pairs")))
 
 
-def _qualities(found: Findings) -> Findings:
+def _quality_findings(found: Findings) -> Findings:
     """Figure 7: the measures of the order, at m = 1, as panels of one figure."""
     least = min(found.values("m"))
     chosen = found.chosen(
@@ -219,13 +223,13 @@ def _with_top(one: Row) -> str:
     return f"{NAMES[one['method']]}, first {one['top']}"
 
 
-def _coverages(found: Findings) -> Findings:
+def _coverage_findings(found: Findings) -> Findings:
     """Figure 8, with k-query anonymity beside it; a log scale has no place for 0."""
     covered = found.where(metric="coverage").chosen(lambda one: one["value"] > 0)
     return in_one(covered).changed(lambda one: {"who": f"{labelled(one)}, first {one['top']}"})
 
 
-def _ends(found: Findings, metric: str, method: str, along: str) -> str | None:
+def _ends_text(found: Findings, metric: str, method: str, along: str) -> str | None:
     """Of ZEALOUS at the smallest m, which is drawn."""
     chosen = found.where(metric=metric, method=method, top="2")
     least = min(chosen.values("m"), default=None)
@@ -234,16 +238,18 @@ def _ends(found: Findings, metric: str, method: str, along: str) -> str | None:
     return f"{line.first:.2f} to {line.last:.2f} ({said})" if line else None
 
 
-def _told(name: str, metric: str, found: Findings) -> str:
-    parts = (_ends(found, metric, method, along) for method, along in ((ZEALOUS, "epsilon"), (K_QUERY, "k")))
+def _summary_text(name: str, metric: str, found: Findings) -> str:
+    parts = (
+        _ends_text(found, metric, method, along) for method, along in ((ZEALOUS, "epsilon"), (K_QUERY, "k"))
+    )
     return f"{name} of the first two substitutes goes from {' and from '.join(one for one in parts if one)}"
 
 
-_ndcg, _covered = partial(_told, "NDCG", "ndcg"), partial(_told, "Coverage", "coverage")
+_ndcg, _covered = partial(_summary_text, "NDCG", "ndcg"), partial(_summary_text, "Coverage", "coverage")
 _ENOUGH = at_least(20, PAIRS, "query pairs are published by ZEALOUS at most", method=ZEALOUS)
 
 
-_CACHING = compared(_cached, items="keywords", further=("items", "documents", "memory"))
+_CACHING = compared(_cache_rows, items="keywords", further=("items", "documents", "memory"))
 
 INDEX_CACHING = grid.study(
     _CACHING,
@@ -277,7 +283,7 @@ INDEX_CACHING = grid.study(
     figures=(
         Curves(
             name="both",
-            title=_ranges,
+            title=_ranges_text,
             under=_of_log,
             metric=HIT,
             among=_both_methods,
@@ -344,7 +350,7 @@ INDEX_CACHING = grid.study(
 )
 
 QUERY_SUBSTITUTION = grid.study(
-    compared(_substituted, items="query-pairs"),
+    compared(_substitution_rows, items="query-pairs"),
     name="query-substitution",
     question="Does a release still say which query can replace another?",
     paper="epsilon and k hardly matter; precision is comparable; ZEALOUS covers little, and a larger m covers less",
@@ -366,7 +372,7 @@ QUERY_SUBSTITUTION = grid.study(
             title=_ndcg,
             under=f"averages over the queries that a release has substitutes for; m = 1; {MEANS}",
             metric="quality",
-            among=_qualities,
+            among=_quality_findings,
             x=PLACE,
             y=Scale("value", "0 to 1", top=1.0),
             by="who",
@@ -379,7 +385,7 @@ QUERY_SUBSTITUTION = grid.study(
             title=_covered,
             under=f"over the queries that the log has substitutes for; {MEANS}",
             metric="coverage",
-            among=_coverages,
+            among=_coverage_findings,
             x=PLACE,
             y=Scale("value", "coverage", log=True, zero=False),
             by="who",

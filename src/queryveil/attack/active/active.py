@@ -82,7 +82,7 @@ class ActiveAttack(Declared):
         noise: Noise | None = None,
     ) -> AttackResult:
         """Attack every method through a real release, with targets who posed the query and targets who did not."""
-        background = Background.of(log if log is not None else _generated())
+        background = Background.of(log if log is not None else _generate_background())
         if not background.users:
             raise CannotBeMet("the log has no accepted row", f"check the file and {argument('columns')}")
         at = Setting(
@@ -99,7 +99,7 @@ class ActiveAttack(Declared):
         left_out: dict[str, str] = {}
         for number, name in enumerate(self.methods, 1):
             try:
-                made += [(name, one) for one in self._tried(name, at, background, noise)]
+                made += [(name, one) for one in self._run_trials(name, at, background, noise)]
             except UsageError as error:
                 # What is not installed is left out, unless it was asked for.
                 if name not in DRAWN or self.methods != USUAL:
@@ -109,7 +109,7 @@ class ActiveAttack(Declared):
                 progress(number, len(self.methods))
         # The worst line is chosen for its figures, so intervals are such that those of all lines hold together.
         confidence = 1 - (1 - CONFIDENCE) / len(made)
-        rows = [self._row(name, one, confidence) for name, one in made]
+        rows = [self._result_row(name, one, confidence) for name, one in made]
         # All lines have as many trials, so that their advantages compare; of equals it is the one that hit more.
         worst = max(rows, key=lambda row: (max(0.0, row["advantage"]), row["success"]))
         return AttackResult(
@@ -128,16 +128,16 @@ class ActiveAttack(Declared):
                     "generated": log is None,
                 },
             },
-            table=_table(rows),
-            words=_words(self, rows, left_out),
+            table=_result_table(rows),
+            words=_summary_sentences(self, rows, left_out),
         )
 
-    def _tried(self, name: str, at: Setting, background: Background, noise: Noise | None) -> list[Tried]:
+    def _run_trials(self, name: str, at: Setting, background: Background, noise: Noise | None) -> list[Tried]:
         if name in DRAWN:
             return [active_trials.drawn(name, self.epsilon, self.trials, noise)]
         return active_trials.tried(SCHEMES[name](at), background, self.trials, self.target_copies, noise)
 
-    def _row(self, name: str, one: Tried, confidence: float) -> dict[str, Any]:
+    def _result_row(self, name: str, one: Tried, confidence: float) -> dict[str, Any]:
         """One line of the table."""
         success, control = one.hits / self.trials, one.false / self.trials
         counted = (one.hits, self.trials), (one.false, self.trials)
@@ -173,7 +173,7 @@ def verdict(interval: tuple[float, float], surely: float, most: float) -> str:
     return WITHIN if interval[1] <= most else BEYOND if surely > most else OPEN
 
 
-def _generated() -> SearchLog:
+def _generate_background() -> SearchLog:
     from queryveil.reading.log import read
     from queryveil.synthetic.generator import LogSettings, generate_batches
 
@@ -183,7 +183,7 @@ def _generated() -> SearchLog:
 # -- what people read ----------------------------------------------------------------------------------------
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
+def _result_table(rows: list[dict[str, Any]]) -> Table:
     head = (
         "method, yes if",
         "fake accounts",
@@ -201,11 +201,11 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             (
                 f"{row['method']}, {row['rule']}",
                 f"{row['accounts']:,}",
-                _share(row["success"]),
-                _share(row["control"]),
+                _format_share(row["success"]),
+                _format_share(row["control"]),
                 f"{100 * row['advantage']:.1f}",
                 f"{100 * row['interval'][0]:.1f} to {100 * row['interval'][1]:.1f}",
-                _computed(row["exact"]),
+                _exact_text(row["exact"]),
                 "none" if row["bound"] is None else f"{100 * row['bound']:.1f}",
                 row["verdict"] or "",
             )
@@ -214,7 +214,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     )
 
 
-def _words(
+def _summary_sentences(
     attack: ActiveAttack, rows: list[dict[str, Any]], left_out: dict[str, str]
 ) -> tuple[tuple[str, str], ...]:
     said = [
@@ -264,9 +264,9 @@ def _words(
     return tuple(said)
 
 
-def _computed(exact: dict[str, float] | None) -> str:
+def _exact_text(exact: dict[str, float] | None) -> str:
     return "" if exact is None else f"{100 * (exact['success'] - exact['control']):.1f}"
 
 
-def _share(share: float) -> str:
+def _format_share(share: float) -> str:
     return f"{100 * share:.1f} %"

@@ -114,8 +114,8 @@ def k_query(at: Setting) -> Scheme:
     """k - 1 accounts: the query has k users, and is published, if and only if somebody else posed it."""
     return Scheme(
         method=KQuery(k=at.k),
-        variants=(_accounts(at.k - 1),),
-        read=lambda release: _rows(release.tables["log"]["query"]),
+        variants=(_account_variant(at.k - 1),),
+        read=lambda release: _rows_per_text(release.tables["log"]["query"]),
         queries=words,
     )
 
@@ -124,8 +124,8 @@ def k_keyword(at: Setting) -> Scheme:
     """k - 1 accounts, and a word that is nobody else's: whole, and not as a prefix, only if k users have it."""
     return Scheme(
         method=KKeyword(k=at.k),
-        variants=(_accounts(at.k - 1),),
-        read=lambda release: _counted(release.tables["items"], "prefix"),
+        variants=(_account_variant(at.k - 1),),
+        read=lambda release: _count_per_text(release.tables["items"], "prefix"),
         queries=words,
     )
 
@@ -136,14 +136,14 @@ def k_session(at: Setting) -> Scheme:
     k - 1 accounts have it anyway. k of them fill a group by themselves; the target is then one more row of it.
     """
     variants = {
-        at.k // 2: _accounts(at.k // 2),
-        at.k - 1: _accounts(at.k - 1),
+        at.k // 2: _account_variant(at.k // 2),
+        at.k - 1: _account_variant(at.k - 1),
         at.k: Variant(accounts=at.k, copies=at.k, rule=COUNTED, least=at.k + 1),
     }
     return Scheme(
         method=KSession(k=at.k),
         variants=tuple(variants.values()),
-        read=lambda release: _rows(pc.list_flatten(release.tables["transactions"]["items"])),
+        read=lambda release: _rows_per_text(pc.list_flatten(release.tables["transactions"]["items"])),
         queries=words,
         groups=True,
     )
@@ -151,15 +151,15 @@ def k_session(at: Setting) -> Scheme:
 
 def clump(at: Setting) -> Scheme:
     """k - 1 accounts with the target's words: together a cluster that need not be generalised."""
-    return _concepts(Clump(k=at.k), at)
+    return _concept_scheme(Clump(k=at.k), at)
 
 
 def partition(at: Setting) -> Scheme:
     """As against Clump."""
-    return _concepts(Partition(k=at.k), at)
+    return _concept_scheme(Partition(k=at.k), at)
 
 
-def _concepts(method: Mechanism, at: Setting) -> Scheme:
+def _concept_scheme(method: Mechanism, at: Setting) -> Scheme:
     from queryveil.mechanisms.transactions.generalised import Vocabulary
 
     known = Vocabulary.of(None)
@@ -176,10 +176,15 @@ def _concepts(method: Mechanism, at: Setting) -> Scheme:
 
     def read(release: Release) -> Mapping[str, int]:
         lists = release.tables["transactions"]["items"]
-        return _rows(pc.binary_join(lists, _JOIN))
+        return _rows_per_text(pc.binary_join(lists, _JOIN))
 
     return Scheme(
-        method=method, variants=(_accounts(at.k - 1),), read=read, queries=queries, keys=keys, groups=True
+        method=method,
+        variants=(_account_variant(at.k - 1),),
+        read=read,
+        queries=queries,
+        keys=keys,
+        groups=True,
     )
 
 
@@ -214,7 +219,7 @@ def zealous(at: Setting) -> Scheme:
     return Scheme(
         method=method,
         variants=(variant,),
-        read=lambda release: _counted(release.tables["items"], "query"),
+        read=lambda release: _count_per_text(release.tables["items"], "query"),
         queries=words,
         users=users,
     )
@@ -241,7 +246,7 @@ def click_graph(at: Setting) -> Scheme:
     return Scheme(
         method=method,
         variants=(Variant(accounts=learned["accounts"], copies=learned["copies"], exact=exact),),
-        read=lambda release: _counted(release.tables["queries"], "query"),
+        read=lambda release: _count_per_text(release.tables["queries"], "query"),
         queries=words,
         per_account=at.max_queries,
     )
@@ -261,13 +266,17 @@ def of_draws(cls: type[Mechanism], at: Setting) -> Scheme:
     table, column = draw.table, plan.table(draw.table).unique[0]
     return Scheme(
         method=method,
-        variants=(_weighed(draw) if draw.weights else _most_telling(*draw.thresholds, noise=noise_of(draw)),),
-        read=lambda release: _counted(release.tables[table], column),
+        variants=(
+            _weighted_variant(draw)
+            if draw.weights
+            else _most_telling(*draw.thresholds, noise=noise_of(draw)),
+        ),
+        read=lambda release: _count_per_text(release.tables[table], column),
         queries=words,
     )
 
 
-def _weighed(draw: Draw) -> Variant:
+def _weighted_variant(draw: Draw) -> Variant:
     """Accounts that pose nothing else give the query their whole weight: the target's decides about an even chance."""
     scale, above = draw.scale, draw.above
     if scale is None or above is None:
@@ -328,16 +337,16 @@ SCHEMES: dict[str, Callable[[Setting], Scheme]] = {
 """How each method is attacked; one that declares its draws needs no line here."""
 
 
-def _accounts(number: int) -> Variant:
+def _account_variant(number: int) -> Variant:
     return Variant(accounts=number, copies=number)
 
 
-def _rows(texts: pa.ChunkedArray | pa.Array) -> dict[str, int]:
+def _rows_per_text(texts: pa.ChunkedArray | pa.Array) -> dict[str, int]:
     """Each text with the number of its rows."""
     found = pc.value_counts(texts)
     return dict(zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True))
 
 
-def _counted(table: pa.Table, column: str) -> dict[str, int]:
+def _count_per_text(table: pa.Table, column: str) -> dict[str, int]:
     """Each text with its published count."""
     return dict(zip(table[column].to_pylist(), table["count"].to_pylist(), strict=True))

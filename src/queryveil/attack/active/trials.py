@@ -69,7 +69,7 @@ class Background:
     def of(log: SearchLog) -> Background:
         columns = [name for name in ("user", "time", "session", "query") if name in log.columns]
         return Background(
-            rows=_plain(log.engine.arrow(log.table.select(*columns))),
+            rows=_to_plain_types(log.engine.arrow(log.table.select(*columns))),
             users=log.users,
             session_gap_minutes=log.session_gap_minutes,
         )
@@ -84,7 +84,7 @@ class Background:
         return read(both, session_gap_minutes=self.session_gap_minutes)
 
 
-def _plain(table: pa.Table) -> pa.Table:
+def _to_plain_types(table: pa.Table) -> pa.Table:
     """Texts and times as Arrow has them, whatever an engine calls them."""
     kinds = {"time": pa.timestamp("us")}
     return pa.table({name: table[name].cast(kinds.get(name, pa.string())) for name in table.column_names})
@@ -123,8 +123,8 @@ def _in_one_release(
     promise = scheme.method.plan(users=scheme.users or background.users).guarantee
     # With a guarantee for users who are added or removed, a target who did not pose the query is not in the log.
     gone = promise.private and promise.neighbours == ADD_REMOVE
-    attacked = _attacked(scheme, queries, trials, target_copies, gone=gone)
-    release = _published(background.with_rows(attacked), scheme.method, scheme.users, noise)
+    attacked = _build_attacked_log(scheme, queries, trials, target_copies, gone=gone)
+    release = _publish_log(background.with_rows(attacked), scheme.method, scheme.users, noise)
     shown = scheme.read(release)
     found = []
     for number, variant in enumerate(scheme.variants):
@@ -137,13 +137,15 @@ def _in_one_release(
     return found
 
 
-def _published(log: SearchLog, method: Mechanism, users: int | None, noise: Noise | None) -> Release:
+def _publish_log(log: SearchLog, method: Mechanism, users: int | None, noise: Noise | None) -> Release:
     from queryveil.release.publish import publish
 
     return publish(log, method, users=users, noise=noise, allow_empty=True, i_understand=True)
 
 
-def _attacked(scheme: Scheme, queries: Iterable[str], trials: int, copies: int, *, gone: bool) -> pa.Table:
+def _build_attacked_log(
+    scheme: Scheme, queries: Iterable[str], trials: int, copies: int, *, gone: bool
+) -> pa.Table:
     """For each variant so many targets who posed the query and so many who did not, with all their accounts."""
     query, user, time = [], [], []
     first_user = 0
@@ -189,10 +191,14 @@ def drawn(name: str, epsilon: float, trials: int, noise: Noise | None) -> Tried:
     He is given which row that is, and knows what else she might have posed. Targets who posed the query are in one
     release and those who did not in another, so that no row needs to be told from others.
     """
-    method, variant, says = _semantic(epsilon) if name == Semantic.name else _profile(epsilon)
+    method, variant, says = (
+        _semantic_attacker(epsilon) if name == Semantic.name else _profile_attacker(epsilon)
+    )
     users = pa.array(np.arange(trials)).cast(pa.string())
     releases = [
-        _published(read(pa.table({"user": users, "query": pa.array([query] * trials)})), method, None, noise)
+        _publish_log(
+            read(pa.table({"user": users, "query": pa.array([query] * trials)})), method, None, noise
+        )
         for query in (_POSED, _DID_NOT)
     ]
     hits, false = (sum(says(one) for one in made.tables["log"]["query"].to_pylist()) for made in releases)
@@ -202,12 +208,12 @@ def drawn(name: str, epsilon: float, trials: int, noise: Noise | None) -> Tried:
 Says = Callable[[str], bool]
 
 
-def _semantic(epsilon: float) -> tuple[Mechanism, Variant, Says]:
+def _semantic_attacker(epsilon: float) -> tuple[Mechanism, Variant, Says]:
     """Yes if the published concept is likelier for the query: no rule does better."""
     method = Semantic(epsilon=epsilon, domain=_DOMAIN)
     choice = method.choice()
     sampler, weights = choice.samplers[0], choice.samplers[0].weights(method.per_phrase(1)).astype(np.float64)
-    by_label, *places = _concepts(choice)
+    by_label, *places = _concept_places(choice)
     posed, did_not = (weights[sampler.codes(place)] for place in places)
     posed, did_not = posed / posed.sum(), did_not / did_not.sum()
     likelier = posed > did_not
@@ -216,15 +222,15 @@ def _semantic(epsilon: float) -> tuple[Mechanism, Variant, Says]:
     return method, variant, lambda label: bool(likelier[by_label[label]])
 
 
-def _profile(epsilon: float) -> tuple[Mechanism, Variant, Says]:
+def _profile_attacker(epsilon: float) -> tuple[Mechanism, Variant, Says]:
     """Yes if the published concept is the query's: all but two are as likely either way."""
     method = ProfileHistogram(epsilon=epsilon, max_queries=1, domain=_DOMAIN)
-    by_label, posed, _ = _concepts(method.choice())
+    by_label, posed, _ = _concept_places(method.choice())
     variant = Variant(accounts=0, copies=0, rule="its concept is drawn")
     return method, variant, lambda label: by_label[label] == posed
 
 
-def _concepts(choice: Choice) -> tuple[dict[str, int], int, int]:
+def _concept_places(choice: Choice) -> tuple[dict[str, int], int, int]:
     """Places by label, and those of the two queries."""
     taxonomy, domain = choice.taxonomy, choice.domain
     posed, did_not = domain.places(np.asarray(taxonomy.lookup([_POSED, _DID_NOT]), dtype=np.int64)).tolist()

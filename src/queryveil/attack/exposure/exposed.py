@@ -145,7 +145,7 @@ def of_release(release: Release, name: str) -> Subject:
     for table in tables.values():
         columns = [column for column in _TEXTS if column in table.column_names]
         readable = readable or bool(columns)
-        for text, count in _counts(table, columns).items():
+        for text, count in _text_counts(table, columns).items():
             counted[text] = max(count, counted.get(text, 0))
         if "next_query" in columns:
             pairs.append(table.select(["query", "next_query"]))
@@ -153,7 +153,7 @@ def of_release(release: Release, name: str) -> Subject:
         raise _no_text(name)
     texts = pa.array(list(counted), pa.string())
     times = np.fromiter(counted.values(), np.int64, len(counted))
-    linked = _pairs(pairs, list(counted)) if pairs else None
+    linked = _linked_pairs(pairs, list(counted)) if pairs else None
     return Subject(name=name, what=release.plan.method, texts=Texts(texts=texts, times=times), linked=linked)
 
 
@@ -164,7 +164,7 @@ def _no_text(name: str) -> InputError:
     )
 
 
-def _counts(table: pa.Table, columns: list[str]) -> dict[str, int]:
+def _text_counts(table: pa.Table, columns: list[str]) -> dict[str, int]:
     """Texts with their counts; noise may take a count below 1, but what is published is there."""
     found: dict[str, int] = {}
     times = table["count"].to_pylist() if "count" in table.column_names else [1] * table.num_rows
@@ -176,14 +176,14 @@ def _counts(table: pa.Table, columns: list[str]) -> dict[str, int]:
     return found
 
 
-def _pairs(tables: list[pa.Table], texts: list[str]) -> Linked:
+def _linked_pairs(tables: list[pa.Table], texts: list[str]) -> Linked:
     places = {text: place for place, text in enumerate(texts)}
-    rows = [pair for table in tables for pair in _tuples(table) if all(pair)]
+    rows = [pair for table in tables for pair in _row_tuples(table) if all(pair)]
     text = np.array([places[one] for pair in rows for one in pair], dtype=np.int64)
     return _Units("pairs of queries", np.repeat(np.arange(len(rows)), 2), text)
 
 
-def _tuples(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+def _row_tuples(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     return zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
 
 
@@ -241,18 +241,18 @@ def subjects(given: list[SearchLog | Release]) -> list[Subject]:
     """Everything under attack, each with a name of its own."""
     made: list[Subject] = []
     for one in given:
-        name = "log" if isinstance(one, SearchLog) else _name(one)
+        name = "log" if isinstance(one, SearchLog) else _release_name(one)
         taken = {other.name for other in made}
-        unique = next(text for text in _numbered(name) if text not in taken)
+        unique = next(text for text in _numbered_names(name) if text not in taken)
         made.append(of_log(one, unique) if isinstance(one, SearchLog) else of_release(one, unique))
     return made
 
 
-def _name(release: Release) -> str:
+def _release_name(release: Release) -> str:
     return release.path.name if release.path is not None else release.plan.method
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _numbered_names(name: str) -> Iterator[str]:
     yield name
     number = 2
     while True:
@@ -291,7 +291,7 @@ def with_words(given: list[Subject], mapping: Map, truth: Map) -> list[Subject]:
         hashed = [reads(one, reading.tokens) for one in given]
         if not any(hashed):
             raise InputError(
-                f"no hash of {_called(mapping)} is in what was named",
+                f"no hash of {_mapping_name(mapping)} is in what was named",
                 "name the hashed log or release that the mapping belongs to",
             )
         given = [one.read_as(reading) if hit else one for one, hit in zip(given, hashed, strict=True)]
@@ -304,5 +304,5 @@ def with_words(given: list[Subject], mapping: Map, truth: Map) -> list[Subject]:
     return given
 
 
-def _called(mapping: Path | Mapping[str, str]) -> str:
+def _mapping_name(mapping: Path | Mapping[str, str]) -> str:
     return "the mapping" if isinstance(mapping, Mapping) else f"'{Path(mapping).name}'"

@@ -109,7 +109,7 @@ class ExposureAttack(Declared):
         spotter = Spotter(rare=self.rare_names == "keep")
         known_by = exposed.of_log(reference, "reference") if reference is not None else _first_log(looked_at)
         sources = [known_by, *looked_at] if reference is not None and known_by is not None else looked_at
-        step = _steps(progress, sum(len(one.texts) for one in sources))
+        step = _progress_steps(progress, sum(len(one.texts) for one in sources))
         collected = {id(one): collect_entities(spotter, one.texts, step) for one in sources}
         stars = collected[id(known_by)].name_counts() if known_by is not None else None
         found = []
@@ -118,28 +118,32 @@ class ExposureAttack(Declared):
             there = collected[id(subject)]
             names = stars if stars is not None else there.name_counts()
             masks = there.with_stars(names, self.star)
-            found.append(self._exposure(spotter, subject, there, masks))
-            examples += self._examples(subject, masks, alone=len(looked_at) == 1)
-        result = _result(self, found, known_by.name if known_by is not None else None, spotter, examples)
+            found.append(self._measure_exposure(spotter, subject, there, masks))
+            examples += self._example_rows(subject, masks, alone=len(looked_at) == 1)
+        result = _attack_result(
+            self, found, known_by.name if known_by is not None else None, spotter, examples
+        )
         # A log has no path, nor has a release that was not saved.
         paths = (None if isinstance(one, SearchLog) else one.path for one in many)
         each = {path: one.headline for path, one in zip(paths, found, strict=True) if path is not None}
         said = (*result.words, *(("Warning", one) for one in warnings))
         return replace(result, each=each, words=said)
 
-    def _exposure(self, spotter: Spotter, subject: Subject, there: Collected, masks: Ints) -> Exposure:
+    def _measure_exposure(
+        self, spotter: Spotter, subject: Subject, there: Collected, masks: Ints
+    ) -> Exposure:
         texts = subject.texts
         units = subject.linked.masks(masks) if subject.linked else None
         generator = np.random.default_rng(self.seed)
 
-        def counts(right: bool) -> dict[str, dict[str, int] | None]:
+        def count_categories(right: bool) -> dict[str, dict[str, int] | None]:
             return {
                 "sessions": tally_categories(*units, right=right) if units else None,
                 "queries": tally_categories(masks, right=right),
                 "occurrences": tally_categories(masks, texts.times, right=right),
             }
 
-        believed = counts(right=False)
+        believed = count_categories(right=False)
         hashed = texts.reading is not None and texts.reading.truth is not None
         return Exposure(
             name=subject.name,
@@ -155,10 +159,10 @@ class ExposureAttack(Declared):
             names=len(np.unique(there.person_name)),
             by_chance=by_chance(spotter, texts, generator),
             words_known=words_known(spotter, texts.texts, texts.reading),
-            correct=counts(right=True) if hashed else None,
+            correct=count_categories(right=True) if hashed else None,
         )
 
-    def _examples(self, subject: Subject, masks: Ints, *, alone: bool) -> Iterator[tuple[str, str]]:
+    def _example_rows(self, subject: Subject, masks: Ints, *, alone: bool) -> Iterator[tuple[str, str]]:
         if not self.show_examples:
             return
         before = "" if alone else f"{subject.name}: "
@@ -179,7 +183,7 @@ def _first_log(given: Sequence[Subject]) -> Subject | None:
     return next((one for one in given if one.what == "log" and one.texts.reading is None), None)
 
 
-def _steps(progress: Progress | None, total: int) -> Callable[[int], None] | None:
+def _progress_steps(progress: Progress | None, total: int) -> Callable[[int], None] | None:
     if progress is None:
         return None
     done = 0
@@ -195,7 +199,7 @@ def _steps(progress: Progress | None, total: int) -> Callable[[int], None] | Non
 # -- for people ----------------------------------------------------------------------------------------------
 
 
-def _result(
+def _attack_result(
     attack: ExposureAttack,
     found: list[Exposure],
     reference: str | None,

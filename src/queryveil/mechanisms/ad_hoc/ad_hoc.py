@@ -133,27 +133,27 @@ class AdHoc(Mechanism):
                 kind=NONE,
                 caveats=(
                     *(
-                        say(f"of-{step}", **self._figures(step))
+                        say(f"of-{step}", **self._step_figures(step))
                         for step in self.steps
-                        if not (step == "delete-users" and self._apart)
+                        if not (step == "delete-users" and self._separates_rows)
                     ),
                     say("promises-nothing"),
                 ),
             ),
-            tables=self._tables(),
+            tables=self._declare_tables(),
             what=Sentence("ad-hoc.what"),
-            how=paragraph(*map(self._how, self.steps), Sentence("ad-hoc.how.order")),
+            how=paragraph(*map(self._step_description, self.steps), Sentence("ad-hoc.how.order")),
             warnings=tuple(warnings),
             assessment=self._assessment(),
         )
 
-    def _figures(self, step: str) -> dict[str, Any]:
+    def _step_figures(self, step: str) -> dict[str, Any]:
         """What a step was told to do, as values: nothing else in a release has them but its sentences."""
         if step == "scrub":
             return {"regions": " ".join(self.regions or identifiers.REGIONS)}
         return {_NEEDS[step]: getattr(self, _NEEDS[step])} if step in _NEEDS else {}
 
-    def _how(self, step: str) -> Sentence:
+    def _step_description(self, step: str) -> Sentence:
         fields: dict[str, Any] = {}
         if step == "shorten-sessions" and self.max_session is not None:
             fields["most"] = count(self.max_session, "queries")
@@ -164,12 +164,12 @@ class AdHoc(Mechanism):
         return Sentence(f"ad-hoc.how.{step}", **fields)
 
     @property
-    def _apart(self) -> bool:
+    def _separates_rows(self) -> bool:
         """Whether no row has anything in common with another row of its user."""
         return "delete-users" in self.steps and self.max_session == 1
 
     @property
-    def _user(self) -> str:
+    def _user_column(self) -> str:
         """What takes the place of users: `pseudonyms`, `hashed`, or `plain` for nothing."""
         if "split-personality" in self.steps:
             return "pseudonyms"
@@ -178,19 +178,19 @@ class AdHoc(Mechanism):
     def _assessment(self) -> tuple[Statement, ...]:
         is_sealed = "secret-sharing" in self.steps
         sealed = ".sealed" if is_sealed else ""
-        users = Sentence(f"ad-hoc.links.{'users' if self._user == 'plain' else self._user}")
+        users = Sentence(f"ad-hoc.links.{'users' if self._user_column == 'plain' else self._user_column}")
         by = list_parts(
             [*([] if "delete-users" in self.steps else [users]), Sentence("ad-hoc.links.sessions")]
         )
         linkability = (
             (NOT_EXCLUDED, Sentence(f"ad-hoc.linkability.apart{sealed}"))
-            if self._apart
+            if self._separates_rows
             else (YES, Sentence(f"ad-hoc.linkability{sealed}", by=by))
         )
-        inference = Sentence("ad-hoc.inference.apart" if self._apart else "ad-hoc.inference")
+        inference = Sentence("ad-hoc.inference.apart" if self._separates_rows else "ad-hoc.inference")
         if is_sealed:
             inference = Sentence("ad-hoc.inference.sealed", k=self.k)
-        others = [] if self._apart else [Sentence(f"ad-hoc.learnt.others{sealed}", by=by)]
+        others = [] if self._separates_rows else [Sentence(f"ad-hoc.learnt.others{sealed}", by=by)]
         return assessment(
             singling_out=(YES, Sentence(f"ad-hoc.singling-out{sealed}")),
             linkability=linkability,
@@ -199,14 +199,14 @@ class AdHoc(Mechanism):
             learnt=(Sentence(f"ad-hoc.learnt.person{sealed}"), *others),
         )
 
-    def _tables(self) -> tuple[PublishedTable, ...]:
+    def _declare_tables(self) -> tuple[PublishedTable, ...]:
         sealed, deleted = "secret-sharing" in self.steps, "delete-users" in self.steps
         names = [] if deleted else ["user"]
         names += ["session", *(("share_x", "share_y", "label") if sealed else ("query",))]
         helps = {
             name: Sentence(f"ad-hoc.column.{name}") for name in ("label", "sealed", "share_x", "share_y")
         }
-        helps["user"] = Sentence(f"ad-hoc.user.{self._user}")
+        helps["user"] = Sentence(f"ad-hoc.user.{self._user_column}")
         log = PublishedTable(
             name="log",
             noun="rows",
@@ -253,15 +253,15 @@ class AdHoc(Mechanism):
                     log.engine.drop(known)
                     del shared
                 else:
-                    rows = log.engine.put_aside(self._step(step, log, rows, run), log.workspace)
+                    rows = log.engine.put_aside(self._apply_step(step, log, rows, run), log.workspace)
                 log.engine.drop(before)
-                say(self._how(step))
+                say(self._step_description(step))
         with run.stage("protect") as say:
-            table = self._log(log, rows, run, shares)
+            table = self._published_log(log, rows, run, shares)
             say(f"{table.num_rows:,} query events left, random numbers in place of sessions")
         return {"log": table, **tables}
 
-    def _step(self, step: str, log: SearchLog, rows: ir.Table, run: Run) -> ir.Table:
+    def _apply_step(self, step: str, log: SearchLog, rows: ir.Table, run: Run) -> ir.Table:
         match step:
             case "delete-users":
                 return steps.delete_users(rows)
@@ -279,7 +279,7 @@ class AdHoc(Mechanism):
                 rows, run.private["pseudonyms"] = steps.split_personality(log.engine, rows, key, taxonomy)
         return rows
 
-    def _log(self, log: SearchLog, rows: ir.Table, run: Run, shares: Shares | None) -> pa.Table:
+    def _published_log(self, log: SearchLog, rows: ir.Table, run: Run, shares: Shares | None) -> pa.Table:
         also = ["pseudonym"] if "delete-users" not in self.steps else []
         names = {"pseudonym": "user"}
         if shares is not None:

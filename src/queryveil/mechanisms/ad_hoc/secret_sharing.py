@@ -53,7 +53,7 @@ class QuerySharing:
 
     def seal(self, query: str) -> str:
         """The query, encrypted under its own key, in hexadecimal digits."""
-        return seal(query, self._coefficient(query, 0)).hex()
+        return seal(query, self._draw_coefficient(query, 0)).hex()
 
     def share(self, user: str, query: str) -> Point:
         """The user's share of the query's key. Posing it again gives the same point, and so no second share.
@@ -64,12 +64,12 @@ class QuerySharing:
 
     def shares(self, users: Iterable[str], query: str) -> list[Point]:
         """The shares of several users of one query."""
-        polynomial = [self._coefficient(query, power) for power in range(self.k)]
-        points = [self._keyed.number(b"point", _joined(user, query)) % (PRIME - 1) for user in users]
+        polynomial = [self._draw_coefficient(query, power) for power in range(self.k)]
+        points = [self._keyed.number(b"point", _encode_texts(user, query)) % (PRIME - 1) for user in users]
         # Never at 0, where the key is.
         return [(1 + point, share(polynomial, 1 + point)) for point in points]
 
-    def _coefficient(self, query: str, power: int) -> int:
+    def _draw_coefficient(self, query: str, power: int) -> int:
         return self._keyed.number(b"coefficient", power.to_bytes(8) + query.encode()) % PRIME
 
 
@@ -142,18 +142,18 @@ def seal(text: str, key: int) -> bytes:
     content = text.encode()
     content = len(content).to_bytes(_LENGTH_BYTES) + content
     content += bytes(-len(content) % _PADDED_TO)
-    hidden = _xor(content, _stream(keyed, len(content)))
-    return hidden + _tag(keyed, hidden)
+    hidden = _xor(content, _key_stream(keyed, len(content)))
+    return hidden + _authentication_tag(keyed, hidden)
 
 
 def unseal(sealed: bytes, key: int) -> str:
     """The text, if this is its key."""
     keyed, hidden, tag = _of_number(key), sealed[:-_TAG_BYTES], sealed[-_TAG_BYTES:]
-    if not hidden or not hmac.compare_digest(tag, _tag(keyed, hidden)):
+    if not hidden or not hmac.compare_digest(tag, _authentication_tag(keyed, hidden)):
         raise CheckFailed(
             "the shares do not open this text", "use k shares of its own label, from one release, unchanged"
         )
-    content = _xor(hidden, _stream(keyed, len(hidden)))
+    content = _xor(hidden, _key_stream(keyed, len(hidden)))
     length = int.from_bytes(content[:_LENGTH_BYTES])
     return content[_LENGTH_BYTES : _LENGTH_BYTES + length].decode()
 
@@ -162,13 +162,13 @@ def _of_number(key: int) -> _Keyed:
     return _Keyed(key.to_bytes(NUMBER_BYTES))
 
 
-def _stream(key: _Keyed, length: int) -> bytes:
+def _key_stream(key: _Keyed, length: int) -> bytes:
     """HMAC-SHA-256 of a counter: a stream cipher. Each key seals one text, so that no part of it is used twice."""
     blocks = [key.digest(b"stream", number.to_bytes(8)) for number in range(-(-length // 32))]
     return b"".join(blocks)[:length]
 
 
-def _tag(key: _Keyed, hidden: bytes) -> bytes:
+def _authentication_tag(key: _Keyed, hidden: bytes) -> bytes:
     return key.digest(b"tag", hidden)[:_TAG_BYTES]
 
 
@@ -205,6 +205,6 @@ class _Keyed:
         return int.from_bytes(self.digest(use, b"0" + content) + self.digest(use, b"1" + content))
 
 
-def _joined(*texts: str) -> bytes:
+def _encode_texts(*texts: str) -> bytes:
     """Texts as one, so that different ones never give the same."""
     return b"".join(len(one.encode()).to_bytes(8) + one.encode() for one in texts)

@@ -49,9 +49,9 @@ class Shares:
         """What is published of the labels and shares with these numbers."""
         places = shares.to_numpy()
         return {
-            "share_x": _digits(self.points, places),
-            "share_y": _digits(self.values, places),
-            "label": _digits(self.labels, labels.to_numpy()),
+            "share_x": _hex_digits(self.points, places),
+            "share_y": _hex_digits(self.values, places),
+            "label": _hex_digits(self.labels, labels.to_numpy()),
         }
 
 
@@ -70,7 +70,7 @@ def share_queries(engine: Engine, rows: ir.Table, sharing: QuerySharing) -> Shar
     labels, points, values = bytearray(), bytearray(), bytearray()
     number, last = -1, None
     # In the order of queries, so that each is sealed once and its polynomial is made once.
-    for part in _parts(engine.batches(rows.select("query", "user").distinct().order_by("query"))):
+    for part in _split_batches(engine.batches(rows.select("query", "user").distinct().order_by("query"))):
         of, fresh = [], []
         for query, group in groupby(
             zip(*(part[name].to_pylist() for name in ("query", "user")), strict=True), itemgetter(0)
@@ -87,35 +87,35 @@ def share_queries(engine: Engine, rows: ir.Table, sharing: QuerySharing) -> Shar
         texts.append(pa.table([part["user"], part["query"]], _TEXTS.names).cast(_TEXTS))
         queries.append(np.array(of, dtype=np.int64))
         sealed.append(pa.array(fresh, pa.binary()))
-    order = _order(_rows(labels, _LABEL_BYTES))
+    order = _label_order(_byte_rows(labels, _LABEL_BYTES))
     ranks = np.empty_like(order)
     ranks[order] = np.arange(len(order))
     found = [pa.array(ranks[part]) for part in queries]
     known = pa.concat_tables([_TEXTS.empty_table(), *texts])
     known = known.append_column("label", pa.chunked_array(found, pa.int64()))
     known = known.append_column("share", pa.array(np.arange(known.num_rows)))
-    in_order = _rows(labels, _LABEL_BYTES)[order]
-    shares = Shares(in_order, _rows(points, NUMBER_BYTES), _rows(values, NUMBER_BYTES))
-    return Shared(known, _sealed(sealed, order, in_order), shares)
+    in_order = _byte_rows(labels, _LABEL_BYTES)[order]
+    shares = Shares(in_order, _byte_rows(points, NUMBER_BYTES), _byte_rows(values, NUMBER_BYTES))
+    return Shared(known, _seal_queries(sealed, order, in_order), shares)
 
 
-def _parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _split_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for start in range(0, batch.num_rows, _AT_ONCE):
             yield batch.slice(start, _AT_ONCE)
 
 
-def _rows(content: bytearray, width: int) -> Bytes:
+def _byte_rows(content: bytearray, width: int) -> Bytes:
     return np.frombuffer(content, dtype=np.uint8).reshape(-1, width)
 
 
-def _order(labels: Bytes) -> Numbers:
+def _label_order(labels: Bytes) -> Numbers:
     """Labels in the order of their digits, which is that of their bytes."""
     halves = labels.view(">u8")
     return np.lexsort((halves[:, 1], halves[:, 0]))
 
 
-def _sealed(parts: list[pa.Array], order: Numbers, labels: Bytes) -> pa.Table:
+def _seal_queries(parts: list[pa.Array], order: Numbers, labels: Bytes) -> pa.Table:
     """Labels in order, each with its query sealed."""
     whole = pa.concat_arrays(
         [pa.array([], pa.large_binary()), *(one.cast(pa.large_binary()) for one in parts)]
@@ -125,24 +125,24 @@ def _sealed(parts: list[pa.Array], order: Numbers, labels: Bytes) -> pa.Table:
         some = whole.take(pa.array(order[start : start + _SEALED_ROWS]))
         ends = np.frombuffer(some.buffers()[1], dtype=np.int64)[: len(some) + 1]
         content = np.frombuffer(some.buffers()[2], dtype=np.uint8)[: ends[-1]]
-        texts.append(_texts(content, ends))
-    of = _digits(labels, np.arange(len(labels)))
+        texts.append(_hex_texts(content, ends))
+    of = _hex_digits(labels, np.arange(len(labels)))
     return pa.table({"label": of, "sealed": pa.chunked_array(texts, pa.string())})
 
 
 # -- digits --------------------------------------------------------------------------------------------------
 
 
-def _digits(numbers: Bytes, places: Numbers) -> pa.ChunkedArray:
+def _hex_digits(numbers: Bytes, places: Numbers) -> pa.ChunkedArray:
     """Rows of bytes at these places as texts of hexadecimal digits."""
     chunks = []
     for start in range(0, len(places), _CHUNK_ROWS):
         some = numbers[places[start : start + _CHUNK_ROWS]]
-        chunks.append(_texts(some, np.arange(len(some) + 1) * some.shape[1]))
+        chunks.append(_hex_texts(some, np.arange(len(some) + 1) * some.shape[1]))
     return pa.chunked_array(chunks, pa.string())
 
 
-def _texts(content: Bytes, ends: Numbers) -> pa.StringArray:
+def _hex_texts(content: Bytes, ends: Numbers) -> pa.StringArray:
     """The digits of bytes, as texts that end where these ends say of the bytes."""
     offsets = (2 * ends).astype(np.int32)
     return pa.StringArray.from_buffers(len(ends) - 1, pa.py_buffer(offsets), pa.py_buffer(_DIGITS[content]))

@@ -40,8 +40,8 @@ def delete_users(rows: ir.Table) -> ir.Table:
 
 def hash_users(engine: Engine, rows: ir.Table, key: bytes) -> tuple[ir.Table, pa.Table]:
     """Publish a keyed hash in place of the user; also the true map, for the curator."""
-    known = _pseudonyms(engine.arrow(rows.select("pseudonym").distinct()), key)
-    return _joined(engine, rows, known, ["pseudonym"]), known
+    known = _assign_pseudonyms(engine.arrow(rows.select("pseudonym").distinct()), key)
+    return _join_pseudonyms(engine, rows, known, ["pseudonym"]), known
 
 
 def shorten_sessions(rows: ir.Table, most: int) -> ir.Table:
@@ -96,8 +96,8 @@ def split_personality(
     )
     # Evaluated now: an engine that plans both joins at once may first join topics with people, which are many.
     rows = engine.keep(rows.join(topics, "query"))
-    known = _pseudonyms(engine.arrow(rows.select("pseudonym", "topic").distinct()), key)
-    rows = _joined(engine, rows, known, ["pseudonym", "topic"])
+    known = _assign_pseudonyms(engine.arrow(rows.select("pseudonym", "topic").distinct()), key)
+    rows = _join_pseudonyms(engine, rows, known, ["pseudonym", "topic"])
     session = rows["session"] + ibis.literal(_SEPARATOR) + rows["topic"]
     return rows.mutate(session=session).drop("topic"), known
 
@@ -123,7 +123,7 @@ def _at_depth(concepts: np.ndarray, taxonomy: Taxonomy) -> np.ndarray:
 # -- pseudonyms ----------------------------------------------------------------------------------------------
 
 
-def _pseudonyms(people: pa.Table, key: bytes) -> pa.Table:
+def _assign_pseudonyms(people: pa.Table, key: bytes) -> pa.Table:
     """A keyed hash of each row of texts, as a further column `hash`; no two are the same."""
     hashes = [
         hmac.digest(key, _SEPARATOR.join(row).encode(), "sha256").hex()[:PSEUDONYM_DIGITS]
@@ -136,7 +136,7 @@ def _pseudonyms(people: pa.Table, key: bytes) -> pa.Table:
     return made.sort_by([(name, "ascending") for name in people.column_names])
 
 
-def _joined(engine: Engine, rows: ir.Table, known: pa.Table, by: list[str]) -> ir.Table:
+def _join_pseudonyms(engine: Engine, rows: ir.Table, known: pa.Table, by: list[str]) -> ir.Table:
     """Rows with the hash that is known for them as their pseudonym."""
     joined = rows.join(engine.register(known), by)
     return joined.mutate(pseudonym=joined["hash"]).drop("hash")

@@ -39,9 +39,9 @@ def refuse_contradictions(method: GraphParameters) -> None:
             f"{argument('noise_scale')} and {argument('threshold')}",
         )
     if method.epsilon_counts is not None and method.counts_noise_scale is not None:
-        raise _twice("epsilon-counts", "counts-noise-scale")
+        raise _conflict_error("epsilon-counts", "counts-noise-scale")
     if method.epsilon_clicks is not None and method.clicks_noise_scale is not None:
-        raise _twice("epsilon-clicks", "clicks-noise-scale")
+        raise _conflict_error("epsilon-clicks", "clicks-noise-scale")
     fresh = method.epsilon_counts is not None or method.counts_noise_scale is not None
     if (method.counts == "fresh") != fresh:
         raise UsageError(
@@ -152,5 +152,5 @@ def _refuse_half_bought_clicks(method: GraphParameters) -> None:
         )
 
 
-def _twice(one: str, other: str) -> UsageError:
+def _conflict_error(one: str, other: str) -> UsageError:
     return UsageError(f"{one} and {other} say the same thing twice", f"pass --{one} or --{other}")

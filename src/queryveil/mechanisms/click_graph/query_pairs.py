@@ -69,7 +69,7 @@ class PairRounds:
     def select(self, held: Histories, kind: ItemKind, run: Run) -> Selected:
         """Select pairs whose statistic is above the threshold, with noisy sums of the first round as evidence."""
         chosen = gaussian_rounds.select(held, self.setting, run.noise)
-        known = self._codes(held.texts(np.unique(held.items)))
+        known = self._pair_codes(held.texts(np.unique(held.items)))
         found = list(_select_by_noise(self.setting, len(self.queries), known, run.noise))
         codes = np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)])
         first = np.concatenate([np.empty(0, np.int64), *(one[1] for one in found)])
@@ -82,7 +82,7 @@ class PairRounds:
             summary=gaussian_rounds.describe_noise(self.setting),
         )
 
-    def _codes(self, pairs: pa.Table) -> Whole:
+    def _pair_codes(self, pairs: pa.Table) -> Whole:
         """Return pairs as one whole number each, in order."""
         import pyarrow.compute as pc
 

@@ -183,10 +183,10 @@ class SteeredGraph:
             parameters=self._parameters(),
             calibration=self._calibration(),
             guarantee=guarantee,
-            tables=tuple(self._table(part) for part in self.parts.values()),
-            draws=self._draws(guarantee),
+            tables=tuple(self._declare_table(part) for part in self.parts.values()),
+            draws=self._declare_draws(guarantee),
             what=describe_graph(self.tables),
-            how=self._how(),
+            how=self._method_description(),
             warnings=warnings_of(guarantee, users),
             expected=(
                 Sentence("plan.even-chance.query", users=least),
@@ -233,7 +233,7 @@ class SteeredGraph:
             shown[name] = figures
         return shown
 
-    def _draws(self, guarantee: Guarantee) -> tuple[Draw, ...]:
+    def _declare_draws(self, guarantee: Guarantee) -> tuple[Draw, ...]:
         """Return the draws in the order of the account, which is that of the guarantee's parts."""
         tables = {of: part for name, part in self.parts.items() for of in (name, counts_of(name))}
         made = []
@@ -264,7 +264,7 @@ class SteeredGraph:
             )
         return tuple(made)
 
-    def _table(self, part: TableShare) -> PublishedTable:
+    def _declare_table(self, part: TableShare) -> PublishedTable:
         """Declare a table; that of queries has the items of a public list too, if there is one."""
         key = item_kinds.kind(part.kind).columns
         is_listed = part.name == QUERIES and self.public_list is not None
@@ -293,7 +293,7 @@ class SteeredGraph:
             least=0 if self.method.non_negative else None,
         )
 
-    def _how(self) -> str:
+    def _method_description(self) -> str:
         """Return what is done, for readers of the release."""
         kept = {name: contribution(part.most, part.kind) for name, part in self.parts.items()}
         others: dict[str, dict[str, Any]] = {CLICKS: {}, REFORMULATIONS: {"most": MAX_PAIRED}}
@@ -324,11 +324,11 @@ class SteeredGraph:
             gaussian_rounds.refuse_overflow(Setting(noise.share.rounds, noise.scale, 0.0, 1, 0), log.users)
         if self.method.public is None:
 
-            def needed(epsilon: float) -> int:
+            def needed_at(epsilon: float) -> int:
                 return steering.calibrate(self.account_of(epsilon).noise(QUERIES)).users_for_half
 
             users_needed.refuse_too_few(
-                float(self.method.epsilon or 0), log.users, needed, "a query that every user made"
+                float(self.method.epsilon or 0), log.users, needed_at, "a query that every user made"
             )
 
     def endpoints(self, name: str, published: pa.Table) -> pa.ChunkedArray:

@@ -204,10 +204,10 @@ class ThresholdGraph:
     @cached_property
     def edges(self) -> dict[str, EdgeNoise]:
         """The noise of clicks and of reformulations, as far as they are bought."""
-        found = {CLICKS: self._clicks(), REFORMULATIONS: self._reformulations()}
+        found = {CLICKS: self._click_noise(), REFORMULATIONS: self._reformulation_noise()}
         return {name: one for name, one in found.items() if one is not None}
 
-    def _clicks(self) -> EdgeNoise | None:
+    def _click_noise(self) -> EdgeNoise | None:
         method = self.method
         if not method.has_clicks:
             return None
@@ -219,7 +219,7 @@ class ThresholdGraph:
         scale = method.clicks_noise_scale or calibration.scale_for(d, epsilon, "max-clicks")
         return EdgeNoise(d=d, scale=scale, lists=method.results)
 
-    def _reformulations(self) -> EdgeNoise | None:
+    def _reformulation_noise(self) -> EdgeNoise | None:
         method = self.method
         if method.epsilon_reformulations is None:
             return None
@@ -234,18 +234,18 @@ class ThresholdGraph:
 
     def plan(self, users: int | None) -> Plan:
         """Return thresholds and guarantee. They do not depend on the number of users; a warning may."""
-        method, parts = self.method, self._parts()
-        total = self._total(parts).among(users, told=False)
-        draws = self._draws(parts)
+        method, parts = self.method, self._part_guarantees()
+        total = self._compose_guarantees(parts).among(users, told=False)
+        draws = self._declare_draws(parts)
         return Plan(
             method=method.name,
             parameters=public_parameters(method) | {f"max_{name}": one.d for name, one in self.edges.items()},
             calibration=self._calibration(),
             guarantee=total,
-            tables=self._tables(),
+            tables=self._declare_tables(),
             draws=draws,
             what=describe_graph(self.tables),
-            how=self._how(),
+            how=self._method_description(),
             warnings=warnings_of(total, users) + self._warnings(),
             expected=tuple(
                 listed_items.decoy_expectation(one.public, listed_items.expected_decoys_of(one))
@@ -290,7 +290,7 @@ class ThresholdGraph:
 
     # -- guarantee and draws -----------------------------------------------------------------------------
 
-    def _total(self, parts: list[Guarantee]) -> Guarantee:
+    def _compose_guarantees(self, parts: list[Guarantee]) -> Guarantee:
         total = parts[0] if len(parts) > 1 else dataclasses.replace(parts[0], of="")
         for one in parts[1:]:
             total = total + one
@@ -304,7 +304,7 @@ class ThresholdGraph:
             caveats=(_NOT_COVERED, *total.caveats),
         )
 
-    def _parts(self) -> list[Guarantee]:
+    def _part_guarantees(self) -> list[Guarantee]:
         """Return what each draw of noise costs."""
         method, setting, listed, caveats = self.method, self.setting, self.public_list, self._caveats()
         if listed is not None:
@@ -313,7 +313,7 @@ class ThresholdGraph:
                 listed_items.decoy_caveat(listed_items.expected_decoys(listed, setting.scale)),
             )
         made = [
-            _part(
+            _draw_guarantee(
                 QUERIES,
                 APPROXIMATE,
                 method.epsilon if method.epsilon is not None else setting.epsilon,
@@ -324,7 +324,7 @@ class ThresholdGraph:
         ]
         if self.fresh_scale is not None:
             cost = method.epsilon_counts or theory.Setting(method.max_queries, self.fresh_scale, 0).epsilon
-            made.append(_part(FRESH_COUNTS, PURE, cost, 0.0))
+            made.append(_draw_guarantee(FRESH_COUNTS, PURE, cost, 0.0))
         if CLICKS in self.edges and method.urls != "clicked":
             assumed = (_RESULTS_ARE_PUBLIC,) if method.urls == "public" else ()
             made.append(self._edge_part(CLICKS, method.epsilon_clicks, method.delta_clicks, assumed))
@@ -339,9 +339,9 @@ class ThresholdGraph:
     ) -> Guarantee:
         edges = self.edges[name]
         kind = PURE if edges.setting is None else APPROXIMATE
-        return _part(name, kind, epsilon or edges.epsilon, delta or 0.0, assumptions=assumptions)
+        return _draw_guarantee(name, kind, epsilon or edges.epsilon, delta or 0.0, assumptions=assumptions)
 
-    def _draws(self, parts: Iterable[Guarantee]) -> tuple[Draw, ...]:
+    def _declare_draws(self, parts: Iterable[Guarantee]) -> tuple[Draw, ...]:
         """Return the draws in the order of the tables; what no part of the guarantee pays for is not covered."""
         setting = self.setting
         paid = {one.of: one.cost for one in parts}
@@ -386,12 +386,12 @@ class ThresholdGraph:
         """What is counted: `users` or `times`."""
         return "users" if self.method.counts_users else "times"
 
-    def _tables(self) -> tuple[PublishedTable, ...]:
+    def _declare_tables(self) -> tuple[PublishedTable, ...]:
         # A suggestion is public whether or not enough people searched for it.
         both = REFORMULATIONS in self.edges and self.edges[REFORMULATIONS].setting is not None
         inside = {CLICKS: ("query",), REFORMULATIONS: ("query", "next_query") if both else ("query",)}
         made = [
-            self._table(name, Sentence(f"graph.row.{name}.{self._unit}"), inside=inside[name])
+            self._declare_table(name, Sentence(f"graph.row.{name}.{self._unit}"), inside=inside[name])
             for name in self.edges
         ]
         queries = Sentence(
@@ -399,9 +399,9 @@ class ThresholdGraph:
             what=Sentence("graph.row.group" if self.method.is_grouped else "graph.row.query"),
             listed=Sentence("graph.row.listed") if self.method.public else "",
         )
-        return (self._table(QUERIES, queries), *made)
+        return (self._declare_table(QUERIES, queries), *made)
 
-    def _table(self, name: str, row: str, inside: tuple[str, ...] = ()) -> PublishedTable:
+    def _declare_table(self, name: str, row: str, inside: tuple[str, ...] = ()) -> PublishedTable:
         method, key = self.method, item_kinds.kind(KINDS[name]).columns
         helps = {one: GROUP_COLUMNS[one] for one in key if one in GROUP_COLUMNS}
         is_listed = name == QUERIES and method.public is not None
@@ -418,7 +418,7 @@ class ThresholdGraph:
             least=0 if method.non_negative else None,
         )
 
-    def _how(self) -> str:
+    def _method_description(self) -> str:
         """Return what is done, for readers of the release."""
         method, clicks, reformulations = self.method, self.edges.get(CLICKS), self.edges.get(REFORMULATIONS)
         said: list[str] = [
@@ -497,7 +497,7 @@ class ThresholdGraph:
     @cached_property
     def draws(self) -> dict[str, Draw]:
         """The draws by name."""
-        return {draw.of: draw for draw in self._draws(self._parts())}
+        return {draw.of: draw for draw in self._declare_draws(self._part_guarantees())}
 
     def endpoints(self, name: str, published: pa.Table) -> pa.ChunkedArray | None:
         """Return the published queries to which rows are restricted; with public lists all rows count."""
@@ -527,7 +527,7 @@ class ThresholdGraph:
         )
 
 
-def _part(
+def _draw_guarantee(
     of: str,
     kind: str,
     epsilon: float,

@@ -57,7 +57,7 @@ class Choice:
                 "a name in the taxonomy has a comma and a space, which separate the concepts of a query",
                 "rename it in the file",
             )
-        return _made(taxonomy, domain or taxonomy.label(0), tuple(topics or ()), criterion, tight)
+        return _make_choice(taxonomy, domain or taxonomy.label(0), tuple(topics or ()), criterion, tight)
 
     @property
     def domain(self) -> Domain:
@@ -111,10 +111,12 @@ class Choice:
 
 @lru_cache(maxsize=8)
 def _of_wordnet(domain: str, topics: tuple[str, ...], criterion: str, tight: bool) -> Choice:
-    return _made(Taxonomy.wordnet(), domain, topics, criterion, tight)
+    return _make_choice(Taxonomy.wordnet(), domain, topics, criterion, tight)
 
 
-def _made(taxonomy: Taxonomy, domain: str, names: tuple[str, ...], criterion: str, tight: bool) -> Choice:
+def _make_choice(
+    taxonomy: Taxonomy, domain: str, names: tuple[str, ...], criterion: str, tight: bool
+) -> Choice:
     topics = Topics(taxonomy, names) if names else None
     if domain == PER_TOPIC:
         if topics is None:

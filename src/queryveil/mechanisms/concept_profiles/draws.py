@@ -118,20 +118,20 @@ class Exponential:
         if epsilon not in self._weights:
             if len(self._weights) > 10_000:
                 self._weights.clear()
-            self._weights[epsilon] = np.array(self._made(epsilon), dtype=np.int64)
+            self._weights[epsilon] = np.array(self._compute_weights(epsilon), dtype=np.int64)
         return self._weights[epsilon]
 
-    def _made(self, epsilon: Fraction) -> list[int]:
+    def _compute_weights(self, epsilon: Fraction) -> list[int]:
         exponent = self.exponent(epsilon)
         if self.criterion != NSQC:
-            return self._rounded(exponent, self.distances)
+            return self._round_weights(exponent, self.distances)
         with localcontext(_CONTEXT):
             # Rounded so that the ratio of the two is not above e^epsilon.
             top = Decimal(1 << self.scale_bits)
             other = (top * (-exponent).exp() / _DOWN).to_integral_value(ROUND_CEILING)
             return [int(top), min(int(top), int(other))]
 
-    def _rounded(self, exponent: Decimal, distances: Iterable[Decimal]) -> list[int]:
+    def _round_weights(self, exponent: Decimal, distances: Iterable[Decimal]) -> list[int]:
         with localcontext(_CONTEXT):
             top = Decimal(1 << self.scale_bits)
             return [
@@ -146,10 +146,10 @@ class Exponential:
         """
         with localcontext(_CONTEXT):
             if self.criterion == NSQC:
-                return min(_decimal(epsilon), Decimal(_STEEPEST))
+                return min(_to_decimal(epsilon), Decimal(_STEEPEST))
             if self.tight:
                 return self.certificate(epsilon).exponent
-            half = min(_decimal(epsilon) / 2, Decimal(_STEEPEST))
+            half = min(_to_decimal(epsilon) / 2, Decimal(_STEEPEST))
             lost = 2 / (Decimal(1 << self.scale_bits) * (-half).exp())
             # -ln(1 - lost) <= 2 lost for lost <= 1/2, once for the weight and once for the sum.
             return max(Decimal(0), (half - 2 * lost) * _DOWN)
@@ -159,37 +159,39 @@ class Exponential:
     def certificate(self, epsilon: Fraction) -> Certificate:
         """The largest exponent that bisection finds for an epsilon, and why it holds."""
         if epsilon not in self._certificates:
-            self._certificates[epsilon] = self._searched(epsilon)
+            self._certificates[epsilon] = self._search_exponent(epsilon)
         return self._certificates[epsilon]
 
-    def _searched(self, epsilon: Fraction) -> Certificate:
+    def _search_exponent(self, epsilon: Fraction) -> Certificate:
         with localcontext(_CONTEXT):
-            most = _decimal(epsilon)
+            most = _to_decimal(epsilon)
             low, high = Decimal(0), min(most, Decimal(_STEEPEST))
-            found = self._certified(low)
+            found = self._certify_exponent(low)
             for _ in range(_HALVINGS):
                 middle = (low + high) / 2
-                one = self._certified(middle)
+                one = self._certify_exponent(middle)
                 if one.log_ratio <= most:
                     low, found = middle, one
                 else:
                     high = middle
         return found
 
-    def _certified(self, exponent: Decimal) -> Certificate:
+    def _certify_exponent(self, exponent: Decimal) -> Certificate:
         """The integers that the weights and sums of all concepts are between, for one exponent."""
-        codes, counts = self._counted
-        weights = np.array(self._rounded(exponent, [self.distances[code] for code in codes]), dtype=np.int64)
+        codes, counts = self._candidate_counts
+        weights = np.array(
+            self._round_weights(exponent, [self.distances[code] for code in codes]), dtype=np.int64
+        )
         sums = counts @ weights
         ratio = Fraction(int(weights.max()), int(weights.min()))
         of_sums = Fraction(int(sums.max()), int(sums.min()))
         with localcontext(_CONTEXT):
             return Certificate(
-                exponent, ratio, of_sums, (_decimal(ratio).ln() + _decimal(of_sums).ln()) / _DOWN
+                exponent, ratio, of_sums, (_to_decimal(ratio).ln() + _to_decimal(of_sums).ln()) / _DOWN
             )
 
     @cached_property
-    def _counted(self) -> tuple[list[int], npt.NDArray[np.int64]]:
+    def _candidate_counts(self) -> tuple[list[int], npt.NDArray[np.int64]]:
         """The codes that occur, and how many candidates each kind of concept has at each of them."""
         kinds = np.zeros(len(self.domain), dtype=np.int32) if self._topics is None else self._topics
         many = len(self.distances)
@@ -244,10 +246,10 @@ class Exponential:
         for slots in sorted(np.split(by_place, cuts), key=len, reverse=True):
             groups = self.groups(int(places[slots[0]]))
             rows = which[slots]
-            drawn[slots] = self._drawn(groups, weights, rows, noise)
+            drawn[slots] = self._draw_from_groups(groups, weights, rows, noise)
         return drawn
 
-    def _drawn(
+    def _draw_from_groups(
         self, groups: Groups, weights: npt.NDArray[np.int64], rows: Places, noise: Noise
     ) -> npt.NDArray[np.integer[Any]]:
         if len(rows) < len(weights):
@@ -260,8 +262,8 @@ class Exponential:
 
 
 def _ln_two_minus(f: Fraction) -> Decimal:
-    return _decimal(2 - f).ln()
+    return _to_decimal(2 - f).ln()
 
 
-def _decimal(number: Fraction) -> Decimal:
+def _to_decimal(number: Fraction) -> Decimal:
     return Decimal(number.numerator) / Decimal(number.denominator)

@@ -71,7 +71,7 @@ class Nearness:
 
     def shares(self, epsilon: Fraction) -> Shares:
         """With so much epsilon per draw. Sums are of integers, so that every machine has the same figures."""
-        codes, counted = self._counted
+        codes, counted = self._candidate_counts
         sums = (counted @ self.sampler.weights(epsilon)[codes]).tolist()
         return Shares(
             tuple(
@@ -81,7 +81,7 @@ class Nearness:
         )
 
     @cached_property
-    def _counted(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _candidate_counts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Codes that occur, and for each place how many candidates of each are within 0, 1, 2 and any steps."""
         many = len(self.sampler.distances)
         tables = []
@@ -109,11 +109,11 @@ def in_draws(shares: Shares) -> Sentence:
     base = 100
     while base < 10**6 and shares.steps[0] * base < 1:
         base *= 10
-    same, one, two = (_of(share, base) for share in shares.steps)
+    same, one, two = (_percent_of(share, base) for share in shares.steps)
     return Sentence("plan.nearness.draws", same=same, one=one, two=two, base=base)
 
 
-def _of(share: float, base: int) -> Sentence:
+def _percent_of(share: float, base: int) -> Sentence:
     if share * base < 1:
         return Sentence("plan.nearness.fewer")
     rounded = round(share * base)

@@ -81,12 +81,12 @@ class Phrases:
         same = moments[1:] == moments[:-1]
         tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
         order = np.arange(len(starts))
-        shown = self._shown(topics, lengths)
+        shown = self._display_keys(topics, lengths)
         order[tied] = tied[np.lexsort((noise.permutation(len(tied)), shown[tied], moments[tied]))]
         moved = self.only(runs(starts[order], lengths[order]))
         return replace(moved, queries=np.repeat(self.queries[starts], lengths[order]), moments=None)
 
-    def _shown(self, topics: Numbers, lengths: Numbers) -> Numbers:
+    def _display_keys(self, topics: Numbers, lengths: Numbers) -> Numbers:
         """A number for each query that is the same where a release shows the same, and otherwise ranks it."""
         import pyarrow.compute as pc
 
@@ -210,15 +210,19 @@ def phrases_of(
     import pyarrow.compute as pc
 
     users = window["user"].combine_chunks()
-    starts = _changes(users)
+    starts = _change_points(users)
     owners = np.cumsum(starts) - 1
     # Without times all queries of a user are of one moment: nobody knows which was first.
-    moments = starts | _changes(window["time"].combine_chunks()) if "time" in window.column_names else starts
+    moments = (
+        starts | _change_points(window["time"].combine_chunks()) if "time" in window.column_names else starts
+    )
     coded = pc.fill_null(window["query"], "").combine_chunks().dictionary_encode()
     rows = coded.indices.to_numpy().astype(np.int64)
     texts = coded.dictionary.to_pylist()
     mapped = (
-        _whole(texts, taxonomy) if whole else language.map_to_concepts(texts, taxonomy, parts=keep != "none")
+        _map_whole_texts(texts, taxonomy)
+        if whole
+        else language.map_to_concepts(texts, taxonomy, parts=keep != "none")
     )
     lengths = np.diff(mapped.offsets)[rows]
     places = runs(mapped.offsets[:-1][rows], lengths)
@@ -231,13 +235,13 @@ def phrases_of(
         np.repeat(owners, lengths),
         np.repeat(np.arange(len(rows)), lengths),
         mapped.concepts[places].astype(np.int64),
-        _words(mapped, keep)[places] if keep != "none" else None,
+        _words_between(mapped, keep)[places] if keep != "none" else None,
         None if moments.all() else np.repeat(np.cumsum(moments), lengths),
     )
     return users.take(pa.array(np.flatnonzero(starts))), phrases
 
 
-def _whole(texts: list[str], taxonomy: Taxonomy) -> language.ConceptMap:
+def _map_whole_texts(texts: list[str], taxonomy: Taxonomy) -> language.ConceptMap:
     """Each text as one phrase, which has a concept if it is a name of one; an empty text has none."""
     concepts = concepts_of(texts, taxonomy)
     phrases = np.fromiter(map(bool, texts), np.int32, len(texts))
@@ -246,7 +250,7 @@ def _whole(texts: list[str], taxonomy: Taxonomy) -> language.ConceptMap:
     return language.ConceptMap(offsets, concepts[found], phrases, phrases - found.astype(np.int32))
 
 
-def _changes(column: pa.Array) -> npt.NDArray[np.bool_]:
+def _change_points(column: pa.Array) -> npt.NDArray[np.bool_]:
     """Where a column has another value than in the row before."""
     import pyarrow.compute as pc
 
@@ -255,7 +259,7 @@ def _changes(column: pa.Array) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _words(mapped: language.ConceptMap, keep: str) -> npt.NDArray[np.object_]:
+def _words_between(mapped: language.ConceptMap, keep: str) -> npt.NDArray[np.object_]:
     """What stands before each phrase with a concept, and after the last one of a query; blanks are part of it."""
     found = np.full((len(mapped.concepts), 2), "", dtype=object)
     place = 0

@@ -63,7 +63,7 @@ class Rows:
         self._close()
         workspace.remove_folder(self._folder)
 
-    def _file(self, name: str) -> Path:
+    def _pile_file(self, name: str) -> Path:
         return self._folder / f"{name}.arrow"
 
     def _close(self) -> None:
@@ -75,7 +75,7 @@ class Rows:
     def add(self, drawn: Drawn) -> None:
         """One row for each query with a phrase. Users without any are left out."""
         self.tally += drawn.tally
-        waiting = _waiting(drawn.names, drawn.phrases)
+        waiting = _pending_rows(drawn.names, drawn.phrases)
         if not waiting.num_rows:
             return
         piles = self._noise.below(np.full(waiting.num_rows, self._number, dtype=np.int64))
@@ -85,7 +85,7 @@ class Rows:
         ends = [*firsts[1:].tolist(), len(order)]
         for pile, first, end in zip(present.tolist(), firsts.tolist(), ends, strict=True):
             if pile not in self._piles:
-                self._piles[pile] = pa.ipc.new_stream(str(self._file(f"pile-{pile}")), waiting.schema)
+                self._piles[pile] = pa.ipc.new_stream(str(self._pile_file(f"pile-{pile}")), waiting.schema)
             self._piles[pile].write_batch(sorted_rows.slice(first, end - first))
 
     @staticmethod
@@ -113,15 +113,15 @@ class Rows:
         A user's rows stay in the order in which they were added.
         """
         self._close()
-        files = {"log": self._file("log"), "map": self._file("map")}
+        files = {"log": self._pile_file("log"), "map": self._pile_file("map")}
         with (
             pa.ipc.new_file(str(files["log"]), _LOG) as log,
             pa.ipc.new_file(str(files["map"]), _MAP) as names,
         ):
             first = 0
             for pile in sorted(self._piles):
-                users = self._shuffled(pile)
-                log.write_table(self._log(users, first))
+                users = self._shuffle_pile(pile)
+                log.write_table(self._log_rows(users, first))
                 numbers = pa.array(np.arange(first, first + users.num_rows))
                 names.write_table(pa.table([numbers, users["name"]], schema=_MAP))
                 first += users.num_rows
@@ -130,15 +130,15 @@ class Rows:
         )
         return log_table, map_table
 
-    def _shuffled(self, pile: int) -> pa.Table:
+    def _shuffle_pile(self, pile: int) -> pa.Table:
         """The users of a pile in random order."""
-        file = self._file(f"pile-{pile}")
+        file = self._pile_file(f"pile-{pile}")
         with pa.OSFile(str(file)) as content:
             users = pa.ipc.open_stream(content).read_all().combine_chunks()
         file.unlink()
         return users.take(pa.array(self._noise.permutation(users.num_rows))).combine_chunks()
 
-    def _log(self, users: pa.Table, first: int) -> pa.Table:
+    def _log_rows(self, users: pa.Table, first: int) -> pa.Table:
         """user, number, query for the users of a pile; the first of them has that number."""
         import pyarrow.compute as pc
 
@@ -151,18 +151,18 @@ class Rows:
         for start in range(0, len(lengths), _CHUNK_ROWS):
             part = lengths[start : start + _CHUNK_ROWS]
             place = int(ends[start]) - int(part[0])
-            texts.append(self._texts([one.slice(place, int(part.sum())) for one in columns], part))
+            texts.append(self._label_texts([one.slice(place, int(part.sum())) for one in columns], part))
         owners = np.repeat(np.arange(len(queries), dtype=np.int64), queries)
         numbers = np.arange(len(lengths), dtype=np.int64) - starts[owners]
         return pa.table(
             [pa.array(owners + first), pa.array(numbers), pa.chunked_array(texts, pa.string())], schema=_LOG
         )
 
-    def _texts(self, columns: list[pa.ChunkedArray], lengths: npt.NDArray[np.int32]) -> pa.StringArray:
+    def _label_texts(self, columns: list[pa.ChunkedArray], lengths: npt.NDArray[np.int32]) -> pa.StringArray:
         """The labels of each row's concepts, one after another."""
         import pyarrow.compute as pc
 
-        concepts, *words = (_whole(one) for one in columns)
+        concepts, *words = (_to_single_array(one) for one in columns)
         distinct, codes = np.unique(concepts.to_numpy(), return_inverse=True)
         labels = pa.array(self._taxonomy.labels(distinct.tolist()), pa.string()).take(pa.array(codes))
         offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
@@ -172,25 +172,25 @@ class Rows:
         return pc.binary_join(pa.ListArray.from_arrays(offsets, labels), " ")
 
 
-def _waiting(names: pa.StringArray, drawn: Phrases) -> pa.RecordBatch:
+def _pending_rows(names: pa.StringArray, drawn: Phrases) -> pa.RecordBatch:
     """A row for each user with a phrase: name, phrases of each query, concepts, words before and after."""
     starts = np.flatnonzero(np.diff(drawn.queries, prepend=-1))
     phrases = np.diff(starts, append=len(drawn.queries))
     present, queries = np.unique(drawn.owners[starts], return_counts=True)
-    concepts = _lists(pa.array(drawn.concepts, pa.int32()), drawn.counts()[present])
-    columns = [names.take(pa.array(present)), _lists(pa.array(phrases, pa.int32()), queries), concepts]
+    concepts = _to_lists(pa.array(drawn.concepts, pa.int32()), drawn.counts()[present])
+    columns = [names.take(pa.array(present)), _to_lists(pa.array(phrases, pa.int32()), queries), concepts]
     if drawn.words is None:
         return pa.record_batch(columns, schema=_WAITING)
     for side in (0, 1):
-        columns.append(_lists(pa.array(drawn.words[:, side], pa.string()), drawn.counts()[present]))
+        columns.append(_to_lists(pa.array(drawn.words[:, side], pa.string()), drawn.counts()[present]))
     return pa.record_batch(columns, schema=pa.schema([*_WAITING, *_WORDS]))
 
 
-def _lists(values: pa.Array, lengths: Numbers) -> pa.ListArray:
+def _to_lists(values: pa.Array, lengths: Numbers) -> pa.ListArray:
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
+def _to_single_array(column: pa.ChunkedArray) -> pa.Array:
     found = column.combine_chunks()
     return found.chunk(0) if isinstance(found, pa.ChunkedArray) else found

@@ -88,21 +88,21 @@ def group(sets: KeywordSets, k: int, candidates: int = CANDIDATES_PER_KEYWORD) -
             f"groups of k = {k} users were asked for, but only {people:,} have a session with a keyword",
             f"lower {argument('k')}, or use a longer log",
         )
-    reduced = _possible(sets, k)
+    reduced = _drop_rare_keywords(sets, k)
     # An order that depends on the sets alone, so that the order in which an engine gave them does not matter.
-    digests = _digests(reduced)
+    digests = _set_digests(reduced)
     order = np.lexsort((reduced.users, digests))
     found = np.empty(len(sets), dtype=np.int32)
     found[order] = _Grouping(reduced.taken(order), digests[order], k, candidates).run()
-    return _published(sets, found, k)
+    return _published_sets(sets, found, k)
 
 
-def _possible(sets: KeywordSets, k: int) -> KeywordSets:
+def _drop_rare_keywords(sets: KeywordSets, k: int) -> KeywordSets:
     """The sets without keywords that no group can keep, coded anew by how many users have them, rarest first.
 
     More than half of a group's users are more than k/2, so a keyword of fewer users is lost in any grouping.
     """
-    holders = _holders(sets)
+    holders = _users_per_keyword(sets)
     order = np.argsort(holders, kind="stable")
     rank = np.empty(sets.keywords, dtype=np.int32)
     rank[order] = np.arange(sets.keywords, dtype=np.int32)
@@ -110,17 +110,17 @@ def _possible(sets: KeywordSets, k: int) -> KeywordSets:
     codes, sessions = rank[sets.items] - first, sets.sessions
     codes, sessions = codes[codes >= 0], sessions[codes >= 0]
     inside = np.lexsort((codes, sessions))
-    return KeywordSets(_starts(sessions, len(sets)), codes[inside], sets.users, sets.keywords - first)
+    return KeywordSets(_group_starts(sessions, len(sets)), codes[inside], sets.users, sets.keywords - first)
 
 
-def _holders(sets: KeywordSets) -> Ints:
+def _users_per_keyword(sets: KeywordSets) -> Ints:
     """How many users have each keyword."""
     people = int(sets.users.max()) + 1
     pairs = np.unique(sets.items.astype(np.int64) * people + sets.users[sets.sessions])
     return np.bincount(pairs // people, minlength=sets.keywords)
 
 
-def _digests(sets: KeywordSets) -> npt.NDArray[np.uint64]:
+def _set_digests(sets: KeywordSets) -> npt.NDArray[np.uint64]:
     """A number for each set, the same for equal sets. Unequal ones that share it would only make a dearer group."""
     mixed = (sets.items.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -129,7 +129,7 @@ def _digests(sets: KeywordSets) -> npt.NDArray[np.uint64]:
     return digests
 
 
-def _starts(groups: npt.NDArray[np.integer], number: int) -> Ints:
+def _group_starts(groups: npt.NDArray[np.integer], number: int) -> Ints:
     """Where each group starts among members that stand in the order of their groups."""
     return np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=number)))).astype(np.int64)
 
@@ -147,7 +147,7 @@ class _Grouping:
     def run(self) -> Codes:
         self._equal_sets()
         self._cheapest_first()
-        self._leftovers()
+        self._group_leftovers()
         return self.group
 
     @property
@@ -176,8 +176,8 @@ class _Grouping:
     def _cheapest_first(self) -> None:
         due = np.zeros(len(self.sets), dtype=np.int8)
         at = loops.bench(self.group != loops.NO_GROUP, self.people, self.sets.keywords, self.k)
-        lists, patience, rounds = self._lists(), self.open.size // 2 + 1, 0
-        fillers = self._fillers()
+        lists, patience, rounds = self._build_lists(), self.open.size // 2 + 1, 0
+        fillers = self._build_fillers()
         for level in range(1, LEVELS + 1):
             first = 0
             while first < len(self.group):
@@ -187,18 +187,18 @@ class _Grouping:
                 )
                 patience -= self.k * (self.groups - before)
                 if patience <= 0:  # half of the lists is out of date
-                    lists, patience = self._lists(), self.open.size // 2 + 1
+                    lists, patience = self._build_lists(), self.open.size // 2 + 1
             if level % (LEVELS // JOINS) == 0 and self.groups:
-                joined = self._join(level / LEVELS)
+                joined = self._join_groups(level / LEVELS)
                 at.overlap[joined] = loops.TAKEN
                 patience -= joined.size
 
-    def _lists(self) -> loops.Lists:
+    def _build_lists(self) -> loops.Lists:
         sizes, still = self.sets.sizes, self.open
         order = still[np.argsort(sizes[still], kind="stable")]
         return loops.listed(self.sets.starts, self.sets.items, order, self.sets.keywords)
 
-    def _fillers(self) -> loops.Fillers:
+    def _build_fillers(self) -> loops.Fillers:
         sizes, users, still = self.sets.sizes, self.sets.users, self.open
         by_user = still[np.lexsort((users[still], sizes[still]))]
         new = np.append(True, (np.diff(users[by_user]) != 0) | (np.diff(sizes[by_user]) != 0))[: by_user.size]
@@ -207,12 +207,12 @@ class _Grouping:
         order = by_user[np.lexsort((users[by_user], place, sizes[by_user]))]
         return loops.Fillers(order.astype(np.int32), np.zeros(1, dtype=np.int64))
 
-    def _join(self, allowed: float) -> Ints:
+    def _join_groups(self, allowed: float) -> Ints:
         """Let sessions join groups that have room, if they lose and gain at most this share of their keywords."""
         starts, kept = majority(self.sets, self.group, self.groups)
         order = np.argsort(np.diff(starts), kind="stable")
         lists = loops.listed(starts, kept, order, self.sets.keywords)
-        room = 2 * self.k - 1 - _people(self.sets.users, self.group, self.groups)
+        room = 2 * self.k - 1 - _users_per_group(self.sets.users, self.group, self.groups)
         at = loops.bench(room <= 0, 0, 0, 0)
         joined, first = np.zeros(len(self.group), dtype=bool), 0
         while first < len(self.group):
@@ -221,7 +221,7 @@ class _Grouping:
             )
         return np.flatnonzero(joined)
 
-    def _leftovers(self) -> None:
+    def _group_leftovers(self) -> None:
         """Sessions that have too little in common with others: groups of their own, or anew with a poor one."""
         left = self.open
         if left.size and np.unique(self.sets.users[left]).size < self.k:
@@ -262,19 +262,19 @@ def dealt(users: Codes, k: int) -> Codes:
 
 def majority(sets: KeywordSets, group: Codes, groups: int) -> tuple[Ints, Codes]:
     """The keywords that more than half of the users of each group have."""
-    people = _people(sets.users, group, groups)
+    people = _users_per_group(sets.users, group, groups)
     of_item = np.repeat(group, sets.sizes)
     grouped = of_item != loops.NO_GROUP
     keys = of_item[grouped].astype(np.int64) * sets.keywords + sets.items[grouped]
-    keys = _distinct(keys, np.repeat(sets.users, sets.sizes)[grouped])
+    keys = _distinct_users(keys, np.repeat(sets.users, sets.sizes)[grouped])
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])
     votes = np.diff(np.append(first, keys.size))
     owners = keys[first] // max(1, sets.keywords)
     wins = 2 * votes > people[owners]
-    return _starts(owners[wins], groups), (keys[first][wins] % max(1, sets.keywords)).astype(np.int32)
+    return _group_starts(owners[wins], groups), (keys[first][wins] % max(1, sets.keywords)).astype(np.int32)
 
 
-def _distinct(keys: Ints, users: Codes) -> Ints:
+def _distinct_users(keys: Ints, users: Codes) -> Ints:
     """Each key as often as it has users, in order."""
     order = np.lexsort((users, keys))
     keys, users = keys[order], users[order]
@@ -283,16 +283,16 @@ def _distinct(keys: Ints, users: Codes) -> Ints:
     return found
 
 
-def _people(users: Codes, group: Codes, groups: int) -> Ints:
+def _users_per_group(users: Codes, group: Codes, groups: int) -> Ints:
     """How many users each group has."""
     grouped = group != loops.NO_GROUP
-    return np.bincount(_distinct(group[grouped].astype(np.int64), users[grouped]), minlength=groups)
+    return np.bincount(_distinct_users(group[grouped].astype(np.int64), users[grouped]), minlength=groups)
 
 
-def _published(sets: KeywordSets, group: Codes, k: int) -> Groups:
+def _published_sets(sets: KeywordSets, group: Codes, k: int) -> Groups:
     """The sets of the groups, and what they cost each session, after counting once more that all have k users."""
     groups = int(group.max()) + 1
-    people = _people(sets.users, group, groups)
+    people = _users_per_group(sets.users, group, groups)
     if int(group.min()) < 0 or int(people.min()) < k:
         raise CheckFailed(
             f"a group has fewer than k = {k} users, so nothing is published", "report this as a bug"

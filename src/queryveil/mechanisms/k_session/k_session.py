@@ -112,8 +112,8 @@ class KSession(Crowds):
         with run.stage("protect") as say:
             found = group(sets, self.k)
             table, by_number = _transactions(found, names, run)
-            run.private |= _cost(sets, found, by_number)
-            say(_sentence(sets, found))
+            run.private |= _release_cost(sets, found, by_number)
+            say(_cost_summary(sets, found))
             return {"transactions": table}
 
 
@@ -125,13 +125,13 @@ def keyword_sets(log: SearchLog) -> tuple[KeywordSets, pa.StringArray]:
 
     users, words, lengths = [], [], [np.zeros(0, dtype=np.int64)]
     # A stream of coded batches: the text of every session at once would be many times larger.
-    for batch in log.engine.batches(_lists(log)):
+    for batch in log.engine.batches(_session_keywords(log)):
         lists = batch.column("keywords")
         users.append(batch.column("user").cast(pa.string()).dictionary_encode())
         words.append(pc.list_flatten(lists).cast(pa.string()).dictionary_encode())
         lengths.append(pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64))
-    owners, _ = _coded(users)
-    codes, names = _coded(words)
+    owners, _ = _encode_texts(users)
+    codes, names = _encode_texts(words)
     sizes = np.concatenate(lengths)
     sessions_of = np.repeat(np.arange(len(sizes)), sizes)
     distinct = np.unique(sessions_of * max(1, len(names)) + codes)
@@ -140,7 +140,7 @@ def keyword_sets(log: SearchLog) -> tuple[KeywordSets, pa.StringArray]:
     return KeywordSets(starts.astype(np.int64), kept, owners, len(names)), names
 
 
-def _lists(log: SearchLog) -> ir.Table:
+def _session_keywords(log: SearchLog) -> ir.Table:
     """One row for each session that has a keyword: its user and its keywords, with repeats."""
     rows = log.sessions() if "time" in log.columns else log.queries
     rows = item_kinds.with_keywords(rows.select("user", "session", "words"))
@@ -149,7 +149,7 @@ def _lists(log: SearchLog) -> ir.Table:
     return listed.select("user", "keywords")
 
 
-def _coded(parts: list[pa.DictionaryArray]) -> tuple[npt.NDArray[np.int32], pa.StringArray]:
+def _encode_texts(parts: list[pa.DictionaryArray]) -> tuple[npt.NDArray[np.int32], pa.StringArray]:
     """Texts as numbers in the order of the texts, whatever order an engine gave them in."""
     import pyarrow.compute as pc
 
@@ -185,7 +185,7 @@ def _transactions(found: Groups, names: pa.StringArray, run: Run) -> tuple[pa.Ta
     return pa.table({"group": pa.array(of_session[order], pa.int64()), "items": shown}), numbers
 
 
-def _cost(sets: KeywordSets, found: Groups, numbers: npt.NDArray[np.int64]) -> dict[str, pa.Table]:
+def _release_cost(sets: KeywordSets, found: Groups, numbers: npt.NDArray[np.int64]) -> dict[str, pa.Table]:
     """What the release cost, in all and set by set. For the curator."""
     empty = np.diff(found.starts)[found.of_session] == 0
     figures = {
@@ -220,7 +220,7 @@ def _cost(sets: KeywordSets, found: Groups, numbers: npt.NDArray[np.int64]) -> d
     }
 
 
-def _sentence(sets: KeywordSets, found: Groups) -> str:
+def _cost_summary(sets: KeywordSets, found: Groups) -> str:
     empty = (np.diff(found.starts)[found.of_session] == 0).mean()
     return (
         f"{len(found):,} groups; of {len(sets.items) / len(sets):.2f} keywords per session {found.deleted.mean():.2f} "

@@ -104,7 +104,7 @@ def listed(starts: Ints, items: Codes, order: Ints, keywords: int) -> Lists:
 
 
 @compiled
-def _look(own: Codes, lists: Lists, most: int, at: Bench) -> int:
+def _gather_neighbors(own: Codes, lists: Lists, most: int, at: Bench) -> int:
     """Gather rows that share keywords with `own`, and how far apart they are; returns how many there are."""
     met = 0
     for item in own[:_LONGEST]:
@@ -132,7 +132,7 @@ def _look(own: Codes, lists: Lists, most: int, at: Bench) -> int:
 
 
 @compiled
-def _nearest(met: int, wanted: int, at: Bench) -> int:
+def _select_nearest(met: int, wanted: int, at: Bench) -> int:
     """Put the `wanted` nearest of the rows that were met into the pool, nearest first; returns how many there are."""
     at.far[:] = 0
     for one in range(met):
@@ -149,7 +149,7 @@ def _nearest(met: int, wanted: int, at: Bench) -> int:
 
 
 @compiled
-def _fill(fillers: Fillers, pool: int, most: int, at: Bench) -> int:
+def _add_fillers(fillers: Fillers, pool: int, most: int, at: Bench) -> int:
     """Add the smallest sets to the pool; returns how many there are then."""
     place = fillers.head[0]
     while place < len(fillers.rows) and at.overlap[fillers.rows[place]] == TAKEN:
@@ -165,7 +165,7 @@ def _fill(fillers: Fillers, pool: int, most: int, at: Bench) -> int:
 
 
 @compiled
-def _count(sets: Sets, row: int, met: int, at: Bench) -> int:
+def _count_overlap(sets: Sets, row: int, met: int, at: Bench) -> int:
     for place in range(sets.starts[row], sets.starts[row + 1]):
         item = sets.items[place]
         if at.counts[item] == 0:
@@ -176,11 +176,11 @@ def _count(sets: Sets, row: int, met: int, at: Bench) -> int:
 
 
 @compiled
-def _choose(sets: Sets, seed: int, pool: int, k: int, round_: int, at: Bench) -> tuple[int, float]:
+def _choose_members(sets: Sets, seed: int, pool: int, k: int, round_: int, at: Bench) -> tuple[int, float]:
     """Choose members from the pool one by one, each nearest to the mean of those before; their cost per keyword."""
     at.members[0] = seed
     at.used[sets.users[seed]] = round_
-    kinds = _count(sets, seed, 0, at)
+    kinds = _count_overlap(sets, seed, 0, at)
     keywords = sets.starts[seed + 1] - sets.starts[seed]
     chosen = 1
     while chosen < k:
@@ -197,7 +197,7 @@ def _choose(sets: Sets, seed: int, pool: int, k: int, round_: int, at: Bench) ->
             break
         at.members[chosen] = best
         at.used[sets.users[best]] = round_
-        kinds = _count(sets, best, kinds, at)
+        kinds = _count_overlap(sets, best, kinds, at)
         keywords += sets.starts[best + 1] - sets.starts[best]
         chosen += 1
     cost = 0
@@ -237,19 +237,19 @@ def form(
             return seed, groups, round_
         if group[seed] != NO_GROUP or due[seed] > level or sets.starts[seed] == sets.starts[seed + 1]:
             continue
-        met = _look(sets.items[sets.starts[seed] : sets.starts[seed + 1]], lists, most, at)
+        met = _gather_neighbors(sets.items[sets.starts[seed] : sets.starts[seed + 1]], lists, most, at)
         wanted, chosen, cost = _POOL * k, 0, 1.0
         effort -= met + _FARTHEST
         while True:
-            pool = _nearest(met, wanted, at)
+            pool = _select_nearest(met, wanted, at)
             effort -= pool * k
             round_ += 1
-            chosen, cost = _choose(sets, seed, pool, k, round_, at)
+            chosen, cost = _choose_members(sets, seed, pool, k, round_, at)
             if chosen == k:
                 break
             if pool < wanted:
                 round_ += 1
-                chosen, cost = _choose(sets, seed, _fill(fillers, pool, k, at), k, round_, at)
+                chosen, cost = _choose_members(sets, seed, _add_fillers(fillers, pool, k, at), k, round_, at)
                 break
             wanted *= 16
         needed = levels + 1 if chosen < k else int(np.ceil(cost * levels))
@@ -288,7 +288,7 @@ def join(
         if group[row] != NO_GROUP:
             continue
         own = sets.items[sets.starts[row] : sets.starts[row + 1]]
-        met = _look(own, lists, most, at)
+        met = _gather_neighbors(own, lists, most, at)
         effort -= met + len(own)
         best, least = -1, len(own)
         for one in range(met):

@@ -151,7 +151,7 @@ class _Users:
         short = np.flatnonzero(self._totals)
         for _ in range(_ROUNDS):
             times = self._of.proposals(picks - int(have[short].min(initial=picks)))
-            proposed = self._proposed(np.repeat(short, times)).reshape(-1, times)
+            proposed = self._propose_places(np.repeat(short, times)).reshape(-1, times)
             ranks = have[short, np.newaxis] + np.cumsum(proposed >= 0, axis=1)
             kept = (proposed >= 0) & (ranks <= picks)
             rows = np.broadcast_to(short[:, np.newaxis], kept.shape)
@@ -161,10 +161,10 @@ class _Users:
             if not short.size:
                 break
         for user in np.flatnonzero(have < picks).tolist():
-            chosen[user, have[user] :] = self._rest(user, picks - int(have[user]))
+            chosen[user, have[user] :] = self._pick_from_all(user, picks - int(have[user]))
         return chosen.ravel()
 
-    def _proposed(self, owners: Numbers) -> Numbers:
+    def _propose_places(self, owners: Numbers) -> Numbers:
         """A place for each owner, in proportion to her noisy counts; -1 where the proposal is not kept."""
         size, limit = self._of.size, self._of.limit
         levels = self._of.noise.below(self._totals[owners])
@@ -179,17 +179,17 @@ class _Users:
         keys = owners[opened] * size + levels[opened] // limit
         new = ~self._known.have(keys)
         opened, keys = opened[new], keys[new]
-        self._draw(np.unique(keys[~self._later.have(keys)]))
+        self._draw_deferred(np.unique(keys[~self._later.have(keys)]))
         kept = levels[opened] % limit < self._later.at(keys)
         proposed[opened[kept]] = keys[kept] % size
         return proposed
 
-    def _draw(self, keys: Numbers) -> None:
+    def _draw_deferred(self, keys: Numbers) -> None:
         """Noise that was put off: none of it has a mark, and nothing was counted there."""
         nothing = np.zeros(len(keys), dtype=np.int64)
         self._later.add(keys, self._of.counts(nothing, nothing.astype(bool)))
 
-    def _rest(self, user: int, picks: int) -> Numbers:
+    def _pick_from_all(self, user: int, picks: int) -> Numbers:
         """[e] Picks by all noise of a user, the rest of which is drawn for it."""
         size = self._of.size
         nothing = np.zeros(size, dtype=np.int64)

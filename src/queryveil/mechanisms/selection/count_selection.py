@@ -133,7 +133,7 @@ class CountThreshold:
             raise TypeError(f"the draw for {draw.of} declares another public list than it is given")
         if listed is None or draw.public is None:
             counted = kept.users_per_item(draw.at_least)
-            items, noisy, users = self._above(counted, run)
+            items, noisy, users = self._select_above(counted, run)
             return Selected(items, noisy, self._summary(kind.counted(counted.num_rows)), users)
         # The list's noise is drawn first, for every item of the list.
         noise = with_noise(np.zeros(listed.items, dtype=np.int64), run, draw)
@@ -144,7 +144,7 @@ class CountThreshold:
         is_listed = places >= 0
         on_list.add(places[is_listed], counts[is_listed])
         is_counted = is_listed | (counts >= draw.at_least)
-        items, noisy, users = self._above(counted.filter(pa.array(is_counted & ~is_listed)), run)
+        items, noisy, users = self._select_above(counted.filter(pa.array(is_counted & ~is_listed)), run)
         more, more_noisy, more_users = on_list.survivors()
         return Selected(
             items=pa.concat_tables([items, more.cast(items.schema)]),
@@ -154,7 +154,7 @@ class CountThreshold:
             from_list=len(more_users),
         )
 
-    def _above(self, counted: pa.Table, run: Run) -> tuple[pa.Table, Counts, Counts]:
+    def _select_above(self, counted: pa.Table, run: Run) -> tuple[pa.Table, Counts, Counts]:
         """Return the items that pass both thresholds, with noisy and with true counts."""
         counts = counted["count"].to_numpy()
         noisy, passes = with_thresholds(counts, run, self.draw)

@@ -95,7 +95,7 @@ class Account:
                 kind=GAUSSIAN,
                 of=one.share.of if len(self.noises) > 1 else "",
                 epsilon=self.epsilon,
-                delta=self._delta(one),
+                delta=self._draw_delta(one),
                 mu=calibration.up(gaussian.root(one.mu_squared)),
                 p=one.p * self.p_factor,
                 assumptions=assumptions,
@@ -117,7 +117,7 @@ class Account:
         )
         return total
 
-    def _delta(self, one: Noise) -> float:
+    def _draw_delta(self, one: Noise) -> float:
         """Return the delta of one draw alone, at the same epsilon."""
         if len(self.noises) == 1:
             return self.delta

@@ -20,7 +20,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @inner
-def _root(square: np.int64) -> int:
+def _integer_root(square: np.int64) -> int:
     """Return the whole part of a square root, exactly: the float is a first guess."""
     found = np.int64(math.sqrt(float(square)))
     while found * found > square:
@@ -62,7 +62,7 @@ def _weighted_sums(
             square += score * score
         if square == 0:
             continue
-        norm = _root(square) + 1
+        norm = _integer_root(square) + 1
         for at in range(starts[user], starts[user + 1]):
             score = scores[items[at]]
             if score > 0:
@@ -143,7 +143,7 @@ def _clipped_sums(
             last += 1
         if square == 0:
             continue
-        norm = _root(square) + 1 if square > most * most else 0
+        norm = _integer_root(square) + 1 if square > most * most else 0
         for at in range(starts[user], last):
             if places[at] >= 0:
                 part = parts[places[at]]

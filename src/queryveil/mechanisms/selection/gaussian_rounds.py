@@ -142,9 +142,9 @@ def select(
             if done < len(tables):
                 mine = None if histories.listed is None else np.flatnonzero(alive & histories.listed)
                 # [C3] A score follows from the item's own noisy sums, its text, and public tables.
-                _steer(tables[done], totals, priors, alive, scores)
+                _update_scores(tables[done], totals, priors, alive, scores)
                 if mine is not None:
-                    _steer(of_list[done], totals, priors, alive, scores, mine)
+                    _update_scores(of_list[done], totals, priors, alive, scores, mine)
                 left = kernels.prune_histories(starts, items, alive)
                 items = items[:left]
     passes = totals > setting.tau
@@ -154,7 +154,7 @@ def select(
     return SelectedCodes(codes, first[codes], histories)
 
 
-def _steer(
+def _update_scores(
     table: steering.Round,
     totals: Whole,
     priors: Whole,

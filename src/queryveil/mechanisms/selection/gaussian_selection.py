@@ -101,7 +101,7 @@ class GaussianSelection(SelectsItems):
         return None
 
     @property
-    def _replace(self) -> bool:
+    def _replaces_history(self) -> bool:
         """Whether neighboring logs differ by a replaced history, not by an added user."""
         return self.neighbours == "replace"
 
@@ -113,14 +113,14 @@ class GaussianSelection(SelectsItems):
         norm = gaussian_account.norm_of_counts(self.epsilon)
         shares += [Share(of=counts_of(kind), weight=self.counts_share, norm=norm) for kind in self.items]
         return gaussian_account.open_account(
-            self.epsilon, self.delta, shares, replace=self._replace, p_share=self._p_share
+            self.epsilon, self.delta, shares, replace=self._replaces_history, p_share=self._p_share
         )
 
     def undivided(self, account: Account) -> Noise:
         """Return the noise of the selection if nothing were spent on counts or on other item kinds."""
         alone = dataclasses.replace(account.noise(self.items[0]).share, weight=1.0)
         return gaussian_account.open_account(
-            self.epsilon, self.delta, (alone,), replace=self._replace, p_share=self._p_share
+            self.epsilon, self.delta, (alone,), replace=self._replaces_history, p_share=self._p_share
         ).noises[0]
 
     def setting(self, account: Account, kind: str) -> Setting:
@@ -153,7 +153,7 @@ class GaussianSelection(SelectsItems):
                 item_tables.estimated_items_table(kind, self.items, listed=listed is not None)
                 for kind in self.items
             ),
-            draws=self._draws(account, guarantee, settings, listed),
+            draws=self._declare_draws(account, guarantee, settings, listed),
             what=item_tables.describe_items(self.items),
             how=paragraph(*how, Sentence("how.estimates")),
             warnings=warnings_of(guarantee, users),
@@ -161,7 +161,7 @@ class GaussianSelection(SelectsItems):
             labels=_LABELS,
         )
 
-    def _draws(
+    def _declare_draws(
         self,
         account: Account,
         guarantee: Guarantee,
@@ -209,11 +209,11 @@ class GaussianSelection(SelectsItems):
             gaussian_rounds.refuse_overflow(self.setting(account, kind), log.users)
         if self.public is None:
 
-            def needed(epsilon: float) -> int:
+            def needed_at(epsilon: float) -> int:
                 other = dataclasses.replace(self, epsilon=epsilon)
                 return other._users_for_half(other.account())
 
-            users_needed.refuse_too_few(self.epsilon, log.users, needed)
+            users_needed.refuse_too_few(self.epsilon, log.users, needed_at)
 
     def selections(self, run: Run) -> dict[str, ItemSelection[Histories]]:
         """Return the selections by the names of their tables."""

@@ -37,7 +37,7 @@ def counted_items_table(
     return noisy_counts(
         table_name(kind, kinds),
         item_kinds.kind(kind).noun,
-        _row(kind, "counted", listed=listed),
+        _row_text(kind, "counted", listed=listed),
         item_kinds.kind(kind).columns,
         least=least,
         texts=LISTED if listed else TYPED,
@@ -51,7 +51,7 @@ def estimated_items_table(kind: str, kinds: Sequence[str], *, listed: bool) -> P
     return PublishedTable(
         name=table_name(kind, kinds),
         noun=item_kinds.kind(kind).noun,
-        row=_row(kind, "estimated", listed=listed),
+        row=_row_text(kind, "estimated", listed=listed),
         columns=columns(
             (*key, "count", "deviation"),
             {"count": Sentence("column.count.estimate"), "deviation": DEVIATION_HELP},
@@ -65,6 +65,6 @@ def estimated_items_table(kind: str, kinds: Sequence[str], *, listed: bool) -> P
     )
 
 
-def _row(kind: str, counts: str, *, listed: bool) -> str:
+def _row_text(kind: str, counts: str, *, listed: bool) -> str:
     or_listed = Sentence("items.row.listed") if listed else ""
     return Sentence(f"items.row.{counts}", item=Sentence(f"items.one.{kind}"), listed=or_listed)

@@ -164,8 +164,8 @@ class Round:
 def score_tables(setting: Setting) -> tuple[Round, ...]:
     """Return one for each round but the last, after which nothing is steered. Callers must not write into them."""
     with localcontext(Context(prec=30)):
-        opening = _opening()
-        return tuple(_round(setting, done, opening) for done in range(1, setting.rounds))
+        opening = _gate_opening()
+        return tuple(_plan_round(setting, done, opening) for done in range(1, setting.rounds))
 
 
 @lru_cache(maxsize=64)
@@ -174,7 +174,7 @@ def approximate_score_tables(setting: Setting) -> tuple[Round, ...]:
 
     No release is made with it: which tables a release was steered by must be the same on every machine.
     """
-    begins, gates = _opening()
+    begins, gates = _gate_opening()
     made = []
     for done in range(1, setting.rounds):
         squares = sum(one * one for one in setting.a[:done])
@@ -191,9 +191,9 @@ def approximate_score_tables(setting: Setting) -> tuple[Round, ...]:
 
 
 @lru_cache(maxsize=1)
-def _opening() -> tuple[int, Whole]:
+def _gate_opening() -> tuple[int, Whole]:
     with localcontext(Context(prec=30)):
-        return _gates()
+        return _gate_table()
 
 
 def length_priors(lengths: Whole) -> Whole:
@@ -210,7 +210,7 @@ def first_scores(priors: Whole) -> Whole:
     return scores
 
 
-def _round(setting: Setting, done: int, opening: tuple[int, Whole]) -> Round:
+def _plan_round(setting: Setting, done: int, opening: tuple[int, Whole]) -> Round:
     squares = sum(one * one for one in setting.a[:done])
     # The statistic's standard deviation by now is the root of `squares` noise scales.
     width = max(1, math.isqrt(squares * setting.scale**2) // _STEPS)
@@ -218,10 +218,10 @@ def _round(setting: Setting, done: int, opening: tuple[int, Whole]) -> Round:
     theta = Decimal(setting.tau) / (Decimal(setting.square).sqrt() * setting.scale)
     begins, gates = opening
     half = _SLOPE * theta * t.sqrt() + _OFFSET
-    return Round(width, begins + int(half * _STEPS), gates, _paces(t, theta))
+    return Round(width, begins + int(half * _STEPS), gates, _pace_table(t, theta))
 
 
-def _gates() -> tuple[int, Whole]:
+def _gate_table() -> tuple[int, Whole]:
     """Return the first step at which the gate is open enough, from its middle, and how far it is open from there on."""
     values: list[int] = []
     step = begins = -int(8 * _WIDTH * _STEPS)
@@ -235,7 +235,7 @@ def _gates() -> tuple[int, Whole]:
     return begins, np.array(values, np.int64)
 
 
-def _paces(t: Decimal, theta: Decimal) -> Whole:
+def _pace_table(t: Decimal, theta: Decimal) -> Whole:
     """Return min(1, 0.4 (what is needed) t / ((1 - t) x))^1.8 at the middle x of each step, in final deviations."""
     values: list[int] = []
     root, half = t.sqrt(), Decimal("0.5")

@@ -134,7 +134,7 @@ def assessment(method: SemanticParameters, labels: Sequence[str]) -> tuple[State
         linked = Sentence("concepts.linked.continued") if method.goes_on else ROWS_ARE_LINKED
         return assess_equal_rows(method.total(), near, linked)
     kept = Sentence("semantic.kept") if method.keep_words != "none" else ""
-    certain = _certain(method, labels)
+    certain = _certain_disclosures(method, labels)
     single = method.per_single_phrase
     # Phrases add up, so that a bound for each of them is none for a person.
     limited = NOT_EXCLUDED if single else LIMITED
@@ -143,14 +143,14 @@ def assessment(method: SemanticParameters, labels: Sequence[str]) -> tuple[State
         linkability=(YES, paragraph(ROWS_ARE_LINKED, Sentence("semantic.linkability"))),
         inference=(
             YES if kept or certain else limited,
-            paragraph(kept, *certain, _bounded(method, more=bool(certain or kept))),
+            paragraph(kept, *certain, _bound_text(method, more=bool(certain or kept))),
         ),
         disclosed=Sentence("semantic.disclosed"),
         **answers_for_each_person(near, one_phrase=single),
     )
 
 
-def _certain(method: SemanticParameters, labels: Sequence[str]) -> list[Sentence]:
+def _certain_disclosures(method: SemanticParameters, labels: Sequence[str]) -> list[Sentence]:
     """What a row says with certainty: its topic, or that a narrow domain was searched for."""
     if not method.per_topic and method.domain is None:
         return []
@@ -162,7 +162,7 @@ def _certain(method: SemanticParameters, labels: Sequence[str]) -> list[Sentence
     return [certain, Sentence("semantic.certain.special")]
 
 
-def _bounded(method: SemanticParameters, *, more: bool) -> Sentence:
+def _bound_text(method: SemanticParameters, *, more: bool) -> Sentence:
     limit = bound(method.total())
     if method.per_single_phrase:
         return Sentence("semantic.inference.phrase", bound=limit)
@@ -208,7 +208,7 @@ def _mostly_noise(method: SemanticParameters, choice: Choice) -> list[str]:
                     draws=round(1 / NOISE),
                     where=where,
                     who=who,
-                    fewer=_fewer(method, phrases),
+                    fewer=_fewer_phrases_hint(method, phrases),
                     epsilon=argument("epsilon"),
                     narrower=narrower,
                 )
@@ -216,7 +216,7 @@ def _mostly_noise(method: SemanticParameters, choice: Choice) -> list[str]:
     return []
 
 
-def _fewer(method: SemanticParameters, phrases: int) -> str:
+def _fewer_phrases_hint(method: SemanticParameters, phrases: int) -> str:
     """Where fewer phrases would leave each of them more of epsilon."""
     if method.epsilon_per == "query" or max(phrases, method.max_phrases or 1) == 1:
         return ""

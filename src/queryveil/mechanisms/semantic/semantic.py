@@ -62,7 +62,7 @@ class Semantic(SemanticParameters):
             calibration=self._calibration(choice),
             guarantee=promise,
             tables=(shared.drawn_log(Sentence("semantic.row")),),
-            draws=(self._draw(promise, choice),),
+            draws=(self._declare_draw(promise, choice),),
             what=descriptions.what(self),
             how=descriptions.how(self, choice.labels),
             taxonomy=choice.taxonomy.identity,
@@ -85,7 +85,7 @@ class Semantic(SemanticParameters):
             return shown | {"drawn_for_phrases": 1}
         return shown | {"epsilon_per_phrase": float(each)}
 
-    def _draw(self, promise: Guarantee, choice: Choice) -> Draw:
+    def _declare_draw(self, promise: Guarantee, choice: Choice) -> Draw:
         """A concept for every phrase; its scale differs by topic, and by user if epsilon is spread over all phrases."""
         sensitivity = max(one.calibration()["sensitivity"] for one in choice.samplers)
         exponent = choice.samplers[0].exponent(self.per_phrase(1))
@@ -177,10 +177,12 @@ class Semantic(SemanticParameters):
             shares = np.searchsorted(numbers, phrases.counts())[phrases.owners]
         concepts = choice.draw(phrases.concepts, epsilons, shares, noise)
         if self.pad and self.max_phrases is not None:
-            return self._padded(phrases, concepts, choice, noise, self.max_phrases)
+            return self._pad_queries(phrases, concepts, choice, noise, self.max_phrases)
         return dataclasses.replace(phrases, concepts=concepts)
 
-    def _padded(self, phrases: Phrases, own: np.ndarray, choice: Choice, noise: Noise, most: int) -> Phrases:
+    def _pad_queries(
+        self, phrases: Phrases, own: np.ndarray, choice: Choice, noise: Noise, most: int
+    ) -> Phrases:
         """Exactly so many queries of one phrase for every user, what she lacks drawn uniformly."""
         slots = np.arange(phrases.users * most)
         concepts = choice.uniform(len(slots), noise)

@@ -81,11 +81,11 @@ class Clump(Crowds):
         need_users(log, self.k)
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
-        def group(tree: Tree, bags: Bags, users: generalised.Codes) -> Grouping:
+        def group_bags(tree: Tree, bags: Bags, users: generalised.Codes) -> Grouping:
             from queryveil.mechanisms.transactions.algorithms import clump, crowds_first
 
             chosen = crowds_first if self.algorithm == "better" else clump
             rules: dict[str, Any] = {"criterion": self.criterion, "order": self.order, "lcg": self.lcg}
             return chosen(tree, bags, self.k, self.r, users=users, distinct=self.distinct, **rules)
 
-        return generalised.publish(log, run, self.vocabulary(), self.transactions, group)
+        return generalised.publish(log, run, self.vocabulary(), self.transactions, group_bags)

@@ -170,7 +170,7 @@ def publish(
     with run.stage("map") as say:
         coded = code(log, vocabulary, transactions)
         run.private["uncovered-words"] = coded.uncovered
-        _warn(run, coded, vocabulary)
+        _warn_coverage(run, coded, vocabulary)
         say(
             f"{len(coded.bags):,} {transactions} with {len(coded.bags.items):,} items; "
             f"{coded.uncovered.num_rows:,} {vocabulary.noun} have no concept and are left out "
@@ -190,10 +190,10 @@ def publish(
             f"{found.quality.ggd_per_item:.3f} per item (1 is suppressing all)"
         )
     with run.stage("protect"):
-        return {"transactions": _table(found, coded.taxonomy, run)}
+        return {"transactions": _published_table(found, coded.taxonomy, run)}
 
 
-def _warn(run: Run, coded: Coded, vocabulary: Vocabulary) -> None:
+def _warn_coverage(run: Run, coded: Coded, vocabulary: Vocabulary) -> None:
     """Tell the curator if little of the log can be in the release. The share is the log's, and never published."""
     if coded.unknown > MOST_UNKNOWN:
         warn_of_unknown(run, coded.unknown, vocabulary.noun)
@@ -206,7 +206,7 @@ def code(log: SearchLog, vocabulary: Vocabulary, transactions: str) -> Coded:
     """Every user's merged words, or every query, as concepts of the taxonomy that occur."""
     from queryveil.mechanisms.transactions.algorithms import Bags, Tree
 
-    users, texts, distinct_texts = _rows(log, transactions)
+    users, texts, distinct_texts = _user_texts(log, transactions)
     found = items_of(distinct_texts, vocabulary.taxonomy, whole=vocabulary.whole)
     flat, starts, known_words, concepts = found.flat, found.starts, found.texts, found.concepts
     skipped = np.fromiter((word in vocabulary.skipped for word in known_words), np.bool_, len(known_words))
@@ -223,11 +223,11 @@ def code(log: SearchLog, vocabulary: Vocabulary, transactions: str) -> Coded:
     covered = concepts[words] >= 0
     meant = ~skipped[words]
     unknown = float((meant & ~covered).sum() / max(1, meant.sum()))
-    uncovered = _listed(known_words, skipped, owners[~covered], words[~covered])
+    uncovered = _uncovered_words(known_words, skipped, owners[~covered], words[~covered])
     owners, items = owners[covered], concepts[words[covered]]
     people = np.arange(int(users[-1]) + 1) if transactions == "users" else users
     if transactions == "users":  # without duplicates after mapping
-        owners, items = _distinct(owners, items, len(vocabulary.taxonomy))
+        owners, items = _distinct_pairs(owners, items, len(vocabulary.taxonomy))
     offsets = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(people)))))
     pruned = vocabulary.taxonomy.prune(np.unique(items))
     return Coded(
@@ -235,7 +235,7 @@ def code(log: SearchLog, vocabulary: Vocabulary, transactions: str) -> Coded:
     )
 
 
-def _rows(log: SearchLog, transactions: str) -> tuple[Codes, Codes, pa.StringArray]:
+def _user_texts(log: SearchLog, transactions: str) -> tuple[Codes, Codes, pa.StringArray]:
     """User and text of each row as numbers, and the texts. Users' numbers ascend; every engine gives the same.
 
     The order decides ties in grouping, so it must be total, and one that a log has on any engine.
@@ -246,12 +246,12 @@ def _rows(log: SearchLog, transactions: str) -> tuple[Codes, Codes, pa.StringArr
     for batch in log.engine.batches(rows.select("user", "query")):
         users.append(batch.column("user").cast(pa.string()).dictionary_encode())
         texts.append(batch.column("query").cast(pa.string()).dictionary_encode())
-    user_codes, _ = _unified(users)
-    text_codes, different = _unified(texts)
+    user_codes, _ = _unify_codes(users)
+    text_codes, different = _unify_codes(texts)
     return user_codes, text_codes, different
 
 
-def _unified(parts: list[pa.DictionaryArray]) -> tuple[Codes, pa.StringArray]:
+def _unify_codes(parts: list[pa.DictionaryArray]) -> tuple[Codes, pa.StringArray]:
     """Codes by first appearance, and what they stand for."""
     whole = pa.chunked_array(parts, pa.dictionary(pa.int32(), pa.string())).unify_dictionaries()
     if not len(whole):
@@ -260,7 +260,7 @@ def _unified(parts: list[pa.DictionaryArray]) -> tuple[Codes, pa.StringArray]:
     return codes, whole.chunk(0).dictionary
 
 
-def _distinct(
+def _distinct_pairs(
     owners: Codes, values: npt.NDArray[np.int32], below: int
 ) -> tuple[Codes, npt.NDArray[np.int32]]:
     """Distinct pairs in order; values are below a limit."""
@@ -269,11 +269,11 @@ def _distinct(
     return pairs // below, (pairs % below).astype(np.int32)
 
 
-def _listed(
+def _uncovered_words(
     words: Sequence[str], skipped: npt.NDArray[np.bool_], owners: Codes, uncovered: npt.NDArray[np.int32]
 ) -> pa.Table:
     """Uncovered words with the number of transactions that have them, most frequent first."""
-    _, once = _distinct(owners, uncovered, len(words))
+    _, once = _distinct_pairs(owners, uncovered, len(words))
     times = np.bincount(once, minlength=len(words)).tolist()
     ranked = sorted(np.unique(once).tolist(), key=lambda word: (-times[word], words[word]))
     reasons = ("not in the taxonomy", "function word")
@@ -289,7 +289,7 @@ def _listed(
 # -- from groups to a table ----------------------------------------------------------------------------------
 
 
-def _table(found: Grouping, taxonomy: Taxonomy, run: Run) -> pa.Table:
+def _published_table(found: Grouping, taxonomy: Taxonomy, run: Run) -> pa.Table:
     """One row per transaction under its group's random number, in the order of these numbers.
 
     Rows of a group are equal, so that nothing depends on where a member stood in the log. Labels are copied cell by

@@ -52,9 +52,9 @@ class Partition(Crowds):
         need_users(log, self.k)
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
-        def group(tree: Tree, bags: Bags, users: generalised.Codes) -> Grouping:
+        def group_bags(tree: Tree, bags: Bags, users: generalised.Codes) -> Grouping:
             from queryveil.mechanisms.transactions.algorithms import partition
 
             return partition(tree, bags, self.k, users=users)
 
-        return generalised.publish(log, run, self.vocabulary(), self.transactions, group)
+        return generalised.publish(log, run, self.vocabulary(), self.transactions, group_bags)

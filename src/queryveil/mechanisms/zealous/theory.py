@@ -92,7 +92,7 @@ def approximate(
         top = tau - 1 + math.ceil(_paper_approximate(m, scale, delta))
     else:
         top = tau - 1 + calibration.smallest_excess(scale, calibration.each_of(calibration.decimal(delta), m))
-    return _checked(Setting(m=m, scale=scale, tau=tau, top=max(top, tau), replace=replace))
+    return _check_setting(Setting(m=m, scale=scale, tau=tau, top=max(top, tau), replace=replace))
 
 
 def probabilistic(
@@ -113,7 +113,7 @@ def probabilistic(
     else:
         tau = tau or _best_tau(top, scale, users * m / delta * float(calibration.step(scale)))
         reached = top(tau)
-    return _checked(Setting(m=m, scale=scale, tau=tau, top=reached, replace=True))
+    return _check_setting(Setting(m=m, scale=scale, tau=tau, top=reached, replace=True))
 
 
 def _best_tau(top: Any, scale: float, saturated: float) -> int:
@@ -136,7 +136,7 @@ def _best_tau(top: Any, scale: float, saturated: float) -> int:
     return low
 
 
-def _checked(setting: Setting) -> Setting:
+def _check_setting(setting: Setting) -> Setting:
     """Refuse thresholds that no count can reach, where exact integers end."""
     if setting.top >= _MAX_THRESHOLD:
         raise UsageError(

@@ -177,8 +177,8 @@ class Zealous(SelectsItems):
                 f"pass {argument('users', 'N')}, a public upper bound on it, or use "
                 f"{argument('guarantee', 'approximate')}",
             )
-        settings = {part.items[0]: part._thresholds(users) for part in self._parts()}
-        promises = [self._promise(kind, setting, users) for kind, setting in settings.items()]
+        settings = {part.items[0]: part._calibrate(users) for part in self._split_by_kind()}
+        promises = [self._kind_guarantee(kind, setting, users) for kind, setting in settings.items()]
         if self.then_clicks:
             promises.append(self._clicks_promise())
         total = promises[0]
@@ -192,16 +192,16 @@ class Zealous(SelectsItems):
         total = total.among(users, told=told is not None)
         shown = {kind: self._calibration(setting, told) for kind, setting in settings.items()}
         parameters = public_parameters(self) | ({"users": told} if told else {})
-        draws = self._draws(settings, promises, told)
+        draws = self._declare_draws(settings, promises, told)
         return Plan(
             method=self.name,
             parameters=parameters,
             calibration=next(iter(shown.values())) if len(shown) == 1 else shown,
             guarantee=total,
-            tables=_tables(self),
+            tables=_declare_tables(self),
             draws=draws,
             what=item_tables.describe_items(self.items, with_clicks=self.then_clicks),
-            how=_how(self, draws),
+            how=_method_description(self, draws),
             warnings=warnings_of(total, users),
             expected=tuple(
                 listed_items.decoy_expectation(
@@ -213,7 +213,7 @@ class Zealous(SelectsItems):
             labels=_LABELS,
         )
 
-    def _draws(
+    def _declare_draws(
         self, settings: Mapping[str, theory.Setting], promises: Sequence[Guarantee], users: int | None
     ) -> tuple[Draw, ...]:
         """One for each table, in the order of the guarantee's parts."""
@@ -229,7 +229,7 @@ class Zealous(SelectsItems):
                 rows=LOG,
                 at_least=setting.tau,
                 above=setting.top,
-                public=self._public(setting),
+                public=self._public_list(setting),
                 users=users,
                 **promise.cost,
             )
@@ -256,7 +256,7 @@ class Zealous(SelectsItems):
     def _users_matter(self) -> bool:
         return self.guarantee == "probabilistic"
 
-    def _parts(self) -> list[Zealous]:
+    def _split_by_kind(self) -> list[Zealous]:
         """One single-kind mechanism for each item kind, with its share of the budget."""
         if len(self.items) == 1:
             return [dataclasses.replace(self, epsilon_split=None)]
@@ -271,7 +271,7 @@ class Zealous(SelectsItems):
             parts.append(dataclasses.replace(self, **changes))
         return parts
 
-    def _thresholds(self, users: int | None) -> theory.Setting:
+    def _calibrate(self, users: int | None) -> theory.Setting:
         m, replace = self.max_items, self.neighbours == "replace"
         if self.noise_scale is not None and self.second_threshold is not None:
             top = calibration.floor(self.second_threshold)
@@ -288,12 +288,15 @@ class Zealous(SelectsItems):
             m, self.epsilon, self.delta, users, tau=self.tau, paper=self.analysis == "paper"
         )
 
-    def _promise(self, of: str, setting: theory.Setting, users: int | None) -> Guarantee:
+    def _kind_guarantee(self, of: str, setting: theory.Setting, users: int | None) -> Guarantee:
         single = len(self.items) == 1
         asked = self.epsilon is not None and single
         neighbours = REPLACE if setting.replace else ADD_REMOVE
-        public = self._public(setting)
-        assumptions = (*self._assumptions(users), *([listed_items.list_assumption(public)] if public else []))
+        public = self._public_list(setting)
+        assumptions = (
+            *self._user_assumptions(users),
+            *([listed_items.list_assumption(public)] if public else []),
+        )
         common: dict[str, Any] = {"neighbours": neighbours, "assumptions": assumptions}
         if not single or self.then_clicks:
             common["of"] = of
@@ -321,19 +324,19 @@ class Zealous(SelectsItems):
             **common,
         )
 
-    def _public(self, setting: theory.Setting) -> PublicList | None:
+    def _public_list(self, setting: theory.Setting) -> PublicList | None:
         listed = self.public_items
         return listed_items.declare_list(listed, setting.scale, self.public_z) if listed is not None else None
 
     def _of_decoys(self, setting: theory.Setting) -> list[Statement]:
-        public = self._public(setting)
+        public = self._public_list(setting)
         return (
             []
             if public is None
             else [listed_items.decoy_caveat(listed_items.expected_decoys(public, setting.scale))]
         )
 
-    def _assumptions(self, users: int | None) -> tuple[Statement, ...]:
+    def _user_assumptions(self, users: int | None) -> tuple[Statement, ...]:
         listed = [ROW_LOCAL, USER_IS_ACCOUNT]
         if users is not None and self._users_matter:
             listed.append(_users_are_public(users))
@@ -349,7 +352,7 @@ class Zealous(SelectsItems):
             epsilon=self._epsilon_clicks(),
             delta=0.0,
             neighbours=REPLACE if self.neighbours == "replace" else ADD_REMOVE,
-            assumptions=self._assumptions(None),
+            assumptions=self._user_assumptions(None),
             caveats=_OF_CLICKS,
         )
 
@@ -358,7 +361,7 @@ class Zealous(SelectsItems):
             return self.epsilon_clicks
         if self.epsilon is not None:
             return self.epsilon
-        return self._thresholds(None).epsilon_approximate
+        return self._calibrate(None).epsilon_approximate
 
     def _calibration(self, setting: theory.Setting, users: int | None) -> Mapping[str, Any]:
         shown: dict[str, Any] = setting.as_dict(users)
@@ -373,7 +376,7 @@ class Zealous(SelectsItems):
         )
         if self.then_clicks:
             shown["clicks_noise_scale"] = self._clicks_scale()
-        if (public := self._public(setting)) is not None:
+        if (public := self._public_list(setting)) is not None:
             number = listed_items.expected_decoys(public, setting.scale)
             shown |= listed_items.calibration_figures(public, number, self.public_z)
         if users is not None:
@@ -421,7 +424,7 @@ class Zealous(SelectsItems):
         return calibration.scale_for(factor * (self.max_clicks or self.max_items), self._epsilon_clicks())
 
 
-def _how(method: Zealous, draws: Sequence[Draw]) -> str:
+def _method_description(method: Zealous, draws: Sequence[Draw]) -> str:
     """Return what is done, for readers of the release."""
     kept = contribution(method.max_items, *method.items)
     has_first = max(draw.at_least or 1 for draw in draws) > 1
@@ -440,7 +443,7 @@ def _users_are_public(users: int) -> Statement:
     return say("users-are-public", users=users)
 
 
-def _tables(method: Zealous) -> tuple[PublishedTable, ...]:
+def _declare_tables(method: Zealous) -> tuple[PublishedTable, ...]:
     """Return one table for each item kind, and one of clicks on the results of published queries if it was bought."""
     listed = method.public is not None
     made = [item_tables.counted_items_table(kind, method.items, listed=listed) for kind in method.items]

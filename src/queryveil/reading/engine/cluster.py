@@ -49,7 +49,7 @@ def require_reachable(master: str) -> None:
 def settings(master: str, folder: Path) -> dict[str, str]:
     """What a session at a master needs beyond what every session has: above all this package for its workers."""
     archive = folder / "queryveil.zip"
-    _pack(archive)
+    _pack_package(archive)
     found = {
         "spark.archives": f"{archive.as_uri()}#{_SHIPPED}",
         # Below the folder that an executor works in. It comes before what is installed there: one version everywhere.
@@ -66,7 +66,7 @@ def settings(master: str, folder: Path) -> dict[str, str]:
     return found
 
 
-def _pack(archive: Path) -> None:
+def _pack_package(archive: Path) -> None:
     """This package as it is installed here, with its data: not what it imports."""
     package = Path(__file__).parents[2]
     with zipfile.ZipFile(archive, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:

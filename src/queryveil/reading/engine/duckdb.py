@@ -45,7 +45,7 @@ _NO_FOREIGN_CODE: dict[str, Any] = {
 
 
 @ibis.udf.scalar.builtin(name="strlen", signature=(("string",), "int64"))
-def _strlen(text): ...  # type: ignore[no-untyped-def]
+def _string_length(text): ...  # type: ignore[no-untyped-def]
 
 
 @ibis.udf.scalar.builtin(name="sha256", signature=(("string",), "string"))
@@ -131,7 +131,9 @@ class DuckDB(Engine):
             return self.keep(table)
         file = folder / f"{temporary_name()}.parquet"
         with self.errors():
-            self._execute(f"COPY ({self.con.compile(table)}) TO {_quoted(str(file))} (FORMAT parquet)")
+            self._execute(
+                f"COPY ({self.con.compile(table)}) TO {_quote_identifier(str(file))} (FORMAT parquet)"
+            )
         aside = self.read_parquet([file])
         self._views[aside.op().name] = file
         return aside
@@ -144,7 +146,7 @@ class DuckDB(Engine):
             file.unlink()
 
     def read_parquet(self, files: Sequence[Path], columns: Sequence[str] | None = None) -> ir.Table:
-        name, paths = temporary_name(), ", ".join(_quoted(_exact(file)) for file in files)
+        name, paths = temporary_name(), ", ".join(_quote_identifier(_escape_glob(file)) for file in files)
         # Of other columns not even the type is asked for: Ibis would fetch an extension for some.
         wanted = ", ".join('"' + one.replace('"', '""') + '"' for one in dict.fromkeys(columns or ())) or "*"
         with self.errors():
@@ -164,7 +166,7 @@ class DuckDB(Engine):
             yield from self._execute(self.con.compile(table)).to_arrow_reader(_BATCH_ROWS)
 
     def is_ascii(self, text: ir.StringValue) -> ir.BooleanValue:
-        return _strlen(text) == text.length()
+        return _string_length(text) == text.length()
 
     def is_blank(self, text: ir.StringValue) -> ir.BooleanValue:
         return text.re_search(BLANK)
@@ -188,10 +190,10 @@ def start(
     `share` of them use the memory together. With `reads` it opens these files and folders, `spill`, and nothing else.
     """
     memory = os.environ["QUERYVEIL_MEMORY"] if "QUERYVEIL_MEMORY" in os.environ else _default_memory()
-    size = _bytes(memory)
+    size = _memory_setting(memory)
     if share > 1:
         memory = f"{max(1, size // share // 10**6)}MB"
-    con = _backend()
+    con = _threaded_backend()
     settings = {"memory_limit": memory, "TimeZone": "UTC", "preserve_insertion_order": "false"}
     # A file whose metadata speak of shapes is read as the bytes that it holds.
     settings["enable_geoparquet_conversion"] = "false"
@@ -203,14 +205,14 @@ def start(
     with made.errors():
         for name, value in settings.items():
             # Without GLOBAL, some settings would apply to a single cursor.
-            con.raw_sql(f"SET GLOBAL {name} = {_quoted(value)}")
+            con.raw_sql(f"SET GLOBAL {name} = {_quote_identifier(value)}")
         if reads is not None:
             _open_only(con, [*reads, *([] if spill is None else [spill])])
         con.raw_sql("SET lock_configuration = true")
     return made
 
 
-def _backend() -> Any:
+def _threaded_backend() -> Any:
     """Connect an Ibis backend whose `con` is a cursor of the calling thread."""
     # `ibis.duckdb` would look for it in the metadata of everything that is installed.
     from ibis.backends.duckdb import Backend
@@ -238,29 +240,31 @@ def _backend() -> Any:
 
 def _default_memory() -> str:
     """Less than usual where this process may have little."""
-    usual = _bytes(DUCKDB_MEMORY)
+    usual = _memory_setting(DUCKDB_MEMORY)
     fits = fit_to_limit(usual)
     return DUCKDB_MEMORY if fits == usual else f"{fits // 10**6}MB"
 
 
 def _open_only(con: Any, places: Sequence[Path]) -> None:
     folders = [f"{one}{os.sep}" for one in places if one.is_dir()]
-    files = [form for one in places if not one.is_dir() for form in dict.fromkeys((str(one), _exact(one)))]
+    files = [
+        form for one in places if not one.is_dir() for form in dict.fromkeys((str(one), _escape_glob(one)))
+    ]
     for name, paths in (("allowed_directories", folders), ("allowed_paths", files)):
-        con.raw_sql(f"SET {name} = [{', '.join(map(_quoted, paths))}]")
+        con.raw_sql(f"SET {name} = [{', '.join(map(_quote_identifier, paths))}]")
     con.raw_sql("SET enable_external_access = false")
 
 
-def _quoted(text: str) -> str:
+def _quote_identifier(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _exact(file: Path) -> str:
+def _escape_glob(file: Path) -> str:
     """A file may be named like a glob; brackets make each such character stand for itself."""
     return re.sub(r"([*?\[])", r"[\1]", str(file))
 
 
-def _bytes(size: str) -> int:
+def _memory_setting(size: str) -> int:
     units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
     written = _SIZE.fullmatch(size)
     number = float(written[1]) * units[written[2].upper()] if written else 0

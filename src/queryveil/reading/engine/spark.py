@@ -54,7 +54,7 @@ _GONE = (
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def _guarded(method: Method) -> Method:
+def _translate_errors(method: Method) -> Method:
     """Whatever fails inside is told in our words."""
 
     @functools.wraps(method)
@@ -82,7 +82,7 @@ class Spark(Engine):
             self._spread = not master.startswith("local")
         return self._spread
 
-    @_guarded
+    @_translate_errors
     def read_parquet(self, files: Sequence[Path], columns: Sequence[str] | None = None) -> ir.Table:
         session = self.con._session
         if self.spread and any(workspace.is_inside(file) for file in files):
@@ -96,7 +96,7 @@ class Spark(Engine):
         wanted = (f"`{one.replace('`', '``')}`" for one in dict.fromkeys(columns or ()))
         return self.table(frame.select(*wanted) if columns else frame)
 
-    @_guarded
+    @_translate_errors
     def exact_texts(self, table: ir.Table, columns: Sequence[str]) -> ir.Table:
         # Columns have collations from a catalogue, a DataFrame, or the metadata of a Parquet file that Spark wrote.
         from pyspark.sql import functions
@@ -105,15 +105,15 @@ class Spark(Engine):
         exact = {one: functions.collate(functions.col(one).cast("string"), "UTF8_BINARY") for one in columns}
         return self.table(frame.withColumns(exact))
 
-    @_guarded
+    @_translate_errors
     def keep(self, table: ir.Table) -> ir.Table:
         frame = self.con._session.sql(self.con.compile(table))
         if self.spread:
-            return self._cache(frame)
+            return self._cache_rows(frame)
         # A cache would keep the way to the rows too, and a loop over kept tables would make it ever longer.
         return self.table(frame.localCheckpoint())
 
-    def _cache(self, frame: Any) -> ir.Table:
+    def _cache_rows(self, frame: Any) -> ir.Table:
         """Rows kept by the executors, with the way to them: those of a worker that dies are made again."""
         from pyspark import StorageLevel
 
@@ -123,13 +123,13 @@ class Spark(Engine):
         self._cached[made.op().name] = kept
         return made
 
-    @_guarded
+    @_translate_errors
     def drop(self, kept: ir.Table) -> None:
         self.con._session.catalog.dropTempView(kept.op().name)
         if (cached := self._cached.pop(kept.op().name, None)) is not None:
             cached.unpersist()
 
-    @_guarded
+    @_translate_errors
     def arrow(self, table: ir.Table) -> pa.Table:
         # Straight to Arrow: the way over pandas copies every text twice.
         found: pa.Table = self.con._session.sql(self.con.compile(table)).toArrow()
@@ -140,7 +140,7 @@ class Spark(Engine):
             yield from self.arrow(table).to_batches()
             return
 
-        def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def pack_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 whole = pa.BufferOutputStream()
                 with pa.ipc.new_stream(whole, batch.schema) as writer:
@@ -151,22 +151,22 @@ class Spark(Engine):
 
         # What a cluster has counted may not fit here: the parts come one after the other.
         with self.errors():
-            frame = self.con._session.sql(self.con.compile(table)).mapInArrow(packed, "batch binary")
+            frame = self.con._session.sql(self.con.compile(table)).mapInArrow(pack_batches, "batch binary")
             for row in frame.toLocalIterator(prefetchPartitions=True):
                 yield from pa.ipc.open_stream(bytes(row["batch"]))
 
-    @_guarded
+    @_translate_errors
     def mapped(self, table: ir.Table, function: Callable[..., Any], types: str) -> ir.Table:
         """What workers make of the batches of a table, kept there: none of it comes here."""
-        return self._cache(self.con._session.sql(self.con.compile(table)).mapInArrow(function, types))
+        return self._cache_rows(self.con._session.sql(self.con.compile(table)).mapInArrow(function, types))
 
-    @_guarded
+    @_translate_errors
     def spread_out(self, shares: Sequence[bytes], function: Callable[..., Any], types: str) -> ir.Table:
         """What workers make of shares of work, a task each, kept there."""
         frame = self.con._session.createDataFrame([(bytearray(one),) for one in shares], "share binary")
-        return self._cache(frame.repartition(len(shares)).mapInArrow(function, types))
+        return self._cache_rows(frame.repartition(len(shares)).mapInArrow(function, types))
 
-    @_guarded
+    @_translate_errors
     def map_batches(
         self, table: ir.Table, function: Callable[..., Any], types: str, by: str | None = None
     ) -> ir.Table:
@@ -176,10 +176,10 @@ class Spark(Engine):
         """
         frame = self.con._session.sql(self.con.compile(table))
         if by is not None:
-            frame = frame.repartition(self._partitions(), by)
+            frame = frame.repartition(self._shuffle_partitions(), by)
         return self.table(frame.mapInArrow(function, types))
 
-    def _partitions(self) -> int:
+    def _shuffle_partitions(self) -> int:
         """Return how many parts a shuffle makes, also where little is in them: Spark itself would join small ones."""
         return int(self.con._session.conf.get("spark.sql.shuffle.partitions"))
 
@@ -189,31 +189,31 @@ class Spark(Engine):
         with self.errors():
             session = self.con._session
 
-        def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def pack_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             # A value is one cell, so that the driver takes them one at a time, whatever is in them.
             for value in function(batches):
                 yield pa.record_batch([pa.array([pickle.dumps(value)], pa.binary())], names=["value"])
 
         with self.errors():
             frame = session.sql(self.con.compile(table))
-            by_user = frame.repartition(self._partitions(), "user")
+            by_user = frame.repartition(self._shuffle_partitions(), "user")
             users = by_user.sortWithinPartitions("user", *order).select(*columns)
         with self.errors():
             # Kept by the executors and cut off from where it came from: nothing is drawn a second time.
-            kept = users.mapInArrow(packed, "value binary").localCheckpoint()
+            kept = users.mapInArrow(pack_batches, "value binary").localCheckpoint()
         with self.errors():
             for row in kept.toLocalIterator():
                 # From workers that this process sent the function to.
                 yield pickle.loads(bytes(row["value"]))  # noqa: S301
 
-    @_guarded
+    @_translate_errors
     def table(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as an Ibis table."""
         name = temporary_name()
         frame.createOrReplaceTempView(name)
         return self.con.table(name)
 
-    @_guarded
+    @_translate_errors
     def register(self, table: pa.Table) -> ir.Table:
         if not table.num_rows:  # no row tells Spark the types
             from pyspark.sql.pandas.types import from_arrow_schema
@@ -233,7 +233,7 @@ class Spark(Engine):
     def fast_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         return _xxhash64(text)
 
-    def _stopped(self) -> bool:
+    def _is_stopped(self) -> bool:
         """Whether Spark has given up, as it does when its executors keep dying; what then fails has any words."""
         stopped = False
         with contextlib.suppress(Exception):
@@ -250,7 +250,7 @@ class Spark(Engine):
         except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
             if _is_interruption(error):
                 raise KeyboardInterrupt from None
-            raise _told(error, stopped=self._stopped()) from (
+            raise _translate_error(error, stopped=self._is_stopped()) from (
                 error if os.environ.get("QUERYVEIL_DEBUG") else None
             )
 
@@ -263,7 +263,7 @@ def _is_interruption(error: BaseException) -> bool:
     return cause is not None
 
 
-def _told(error: Exception, *, stopped: bool) -> QueryveilError:
+def _translate_error(error: Exception, *, stopped: bool) -> QueryveilError:
     """What Spark's error means; its own words may quote rows."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException

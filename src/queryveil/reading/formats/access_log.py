@@ -93,15 +93,15 @@ def _extract(source: Source, options: ReadOptions) -> Extraction:
 
     return Extraction(
         columns=("user", "time", "query"),
-        sql=_sql(_json_sql(user) if is_json else _TEXT_SQL, user, options),
+        sql=_extraction_sql(_json_sql(user) if is_json else _TEXT_SQL, user, options),
         prepare=lambda connection: create_url_decode(connection, options.encoding),
-        mapping={"user": user, "query": _place(options)},
+        mapping={"user": user, "query": _log_location(options)},
         notes=(_NOTES[user],) if user in _NOTES else (),
         check=require_requests,
     )
 
 
-def _place(options: ReadOptions) -> str:
+def _log_location(options: ReadOptions) -> str:
     names = [f"parameter {name}" for name in options.query_parameter or ()]
     return " or ".join([*names, *([options.query_path] if options.query_path else [])])
 
@@ -112,15 +112,15 @@ def _is_request(line: str) -> bool:
     found = parse_object(line)
 
     def has(name: str) -> bool:
-        return any(_leads(found, key.split(".")) for key in _KEYS[name])
+        return any(_is_prefix(found, key.split(".")) for key in _KEYS[name])
 
     return found is not None and has("ip") and has("status") and (has("request") or has("target"))
 
 
-def _leads(found: Any, steps: Sequence[str]) -> bool:
+def _is_prefix(found: Any, steps: Sequence[str]) -> bool:
     if not steps:
         return True
-    return isinstance(found, dict) and steps[0] in found and _leads(found[steps[0]], steps[1:])
+    return isinstance(found, dict) and steps[0] in found and _is_prefix(found[steps[0]], steps[1:])
 
 
 def _usual_parameters(head: Head) -> str:
@@ -128,7 +128,7 @@ def _usual_parameters(head: Head) -> str:
     names: Counter[str] = Counter()
     for line in head.first_lines:
         try:
-            query = urlsplit(_target(line)).query
+            query = urlsplit(_request_target(line)).query
         except ValueError:
             continue
         names.update({name for name, _ in parse_qsl(query, keep_blank_values=True)})
@@ -136,7 +136,7 @@ def _usual_parameters(head: Head) -> str:
     return f" (the first requests have {', '.join(found[:3])})" if found else ""
 
 
-def _target(line: str) -> str:
+def _request_target(line: str) -> str:
     """Return the address that a line requests; empty if there is none."""
     if not line.lstrip().startswith("{"):
         found = re.match(_LINE, line)
@@ -200,7 +200,7 @@ def _json_sql(user: str) -> str:
     )
 
 
-def _sql(fields: str, user: str, options: ReadOptions) -> str:
+def _extraction_sql(fields: str, user: str, options: ReadOptions) -> str:
     """Return SQL that finds queries, skips requests that are no searches, and validates the others."""
     patterns = []
     if options.query_parameter:

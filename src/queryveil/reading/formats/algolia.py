@@ -22,7 +22,7 @@ _USER_FIELDS = {"authenticatedUserToken": "user_id", "userToken": "client_id"}
 def _is_algolia(head: Head) -> bool:
     if head.data.lstrip()[:1] not in (b"{", b"["):
         return False
-    return most_are(_is_document(one) for found in objects_in(head) for one in _inner(found))
+    return most_are(_is_document(one) for found in objects_in(head) for one in _unwrap_documents(found))
 
 
 def _extract(_: Source, options: ReadOptions) -> Extraction:
@@ -35,7 +35,7 @@ def _extract(_: Source, options: ReadOptions) -> Extraction:
     )
 
 
-def _inner(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _unwrap_documents(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the documents inside what the API wraps around them."""
     for key in ("events", "logs"):
         inside = document.get(key)

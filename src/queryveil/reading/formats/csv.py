@@ -28,7 +28,7 @@ _FIELDS = pa.list_(pa.string())
 
 def _extract(source: Source, options: ReadOptions) -> Extraction:
     delimiter = options.delimiter or _detect_delimiter(source, options)
-    layout = resolve_layout(source, options, delimiter, _splitter(delimiter))
+    layout = resolve_layout(source, options, delimiter, _line_splitter(delimiter))
     return extract_fields(layout, options, add_fields=lambda chunk: _parse_quoted_lines(chunk, delimiter))
 
 
@@ -42,15 +42,16 @@ def _detect_delimiter(source: Source, options: ReadOptions) -> str:
     if names:
         # If a name is nowhere, the delimiter that finds the others gives the better message.
         return max(
-            _DELIMITERS, key=lambda one: sum(find(name, _splitter(one)(header)) is not None for name in names)
+            _DELIMITERS,
+            key=lambda one: sum(find(name, _line_splitter(one)(header)) is not None for name in names),
         )
-    return next((one for one in _DELIMITERS if is_header(_splitter(one)(header))), ",")
+    return next((one for one in _DELIMITERS if is_header(_line_splitter(one)(header))), ",")
 
 
-def _splitter(delimiter: str) -> Split:
+def _line_splitter(delimiter: str) -> Split:
     def split(line: str) -> list[str]:
         with _long_fields():
-            return _parse(line, delimiter) or line.split(delimiter)
+            return _parse_line(line, delimiter) or line.split(delimiter)
 
     return split
 
@@ -65,7 +66,7 @@ def _long_fields() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _parse(line: str, delimiter: str) -> list[str] | None:
+def _parse_line(line: str, delimiter: str) -> list[str] | None:
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True), None)
     except csv.Error:
@@ -95,7 +96,7 @@ def _parse_all(lines: list[str], delimiter: str) -> list[list[str] | None]:
         together = []
     if len(together) == len(lines):
         return together
-    return [_parse(line, delimiter) for line in lines]
+    return [_parse_line(line, delimiter) for line in lines]
 
 
 def _is_csv(head: Head) -> bool:

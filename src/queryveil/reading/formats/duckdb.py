@@ -23,8 +23,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-def _open(path: Path, options: ReadOptions) -> OpenedTable:
-    with closing(_connect(path)) as con:
+def _open_table(path: Path, options: ReadOptions) -> OpenedTable:
+    with closing(_connect_file(path)) as con:
         rows = con.execute(
             "SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() "
             "WHERE database_name = current_database() AND NOT internal ORDER BY table_oid, column_index"
@@ -41,20 +41,20 @@ def _open(path: Path, options: ReadOptions) -> OpenedTable:
     schema = pa.schema([(name, pa.string()) for name in kinds])
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        wanted = ", ".join(_value(name, kinds[name]) for name in columns)
-        with closing(_connect(path)) as con:
+        wanted = ", ".join(_column_sql(name, kinds[name]) for name in columns)
+        with closing(_connect_file(path)) as con:
             yield from con.execute(f"SELECT {wanted} FROM {places[chosen]}").to_arrow_reader(_BATCH)  # noqa: S608
 
     return OpenedTable(schema, batches)
 
 
-def _connect(path: Path) -> duckdb.DuckDBPyConnection:
+def _connect_file(path: Path) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect(str(path), read_only=True, config=_CONFIG)
     con.execute("SET TimeZone = 'UTC'")
     return con
 
 
-def _value(name: str, kind: str) -> str:
+def _column_sql(name: str, kind: str) -> str:
     """Return SQL for a column in a type that a log may have; others, such as UUID, as text."""
     plain = kind in _AS_THEY_ARE or kind.startswith("TIMESTAMP") or ("INT" in kind and "HUGE" not in kind)
     return quote_name(name) if plain else f"CAST({quote_name(name)} AS VARCHAR) AS {quote_name(name)}"
@@ -65,7 +65,7 @@ FORMAT = Format(
     help="a table of a DuckDB database",
     options=("table",),
     recognize=lambda head: head.data[_MAGIC_AT : _MAGIC_AT + len(_MAGIC)] == _MAGIC,
-    open_table=_open,
+    open_table=_open_table,
     errors=lambda: (duckdb.Error,),
     file_kind="DuckDB",
 )

@@ -20,7 +20,7 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _BATCH = 50_000
 
 
-def _library() -> Any:
+def _import_library() -> Any:
     try:
         import python_calamine
     except ImportError:
@@ -31,10 +31,10 @@ def _library() -> Any:
     return python_calamine
 
 
-def _open(path: Path, options: ReadOptions) -> OpenedTable:
+def _open_table(path: Path, options: ReadOptions) -> OpenedTable:
     with path.open("rb") as file:
-        book = _library().load_workbook(file)
-        headers = {name: _header(book, name) for name in book.sheet_names}
+        book = _import_library().load_workbook(file)
+        headers = {name: _find_header(book, name) for name in book.sheet_names}
     filled = {name: header for name, (header, _) in headers.items() if header}
     sheet = choose_table(filled, options, repr(path.name), "sheet")
     names, above = headers[sheet]
@@ -49,16 +49,18 @@ def _open(path: Path, options: ReadOptions) -> OpenedTable:
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         at = [names.index(name) for name in columns]
         types = pa.schema([(name, pa.string()) for name in columns])
-        rows = _rows(book, sheet, above)
+        rows = _read_rows(book, sheet, above)
         while some := list(islice(rows, _BATCH)):
-            values = [[_text(row[number]) if number < len(row) else None for row in some] for number in at]
+            values = [
+                [_cell_text(row[number]) if number < len(row) else None for row in some] for number in at
+            ]
             yield pa.record_batch([pa.array(one, pa.string()) for one in values], schema=types)
 
     # Programs count the rows above the table, and its header, in row numbers.
     return OpenedTable(schema, batches, rows_above=above)
 
 
-def _header(book: Any, sheet: str) -> tuple[list[str], int]:
+def _find_header(book: Any, sheet: str) -> tuple[list[str], int]:
     """Return the first row that is not blank, and its number; an empty list for a sheet without rows."""
     for number, row in enumerate(book.get_sheet_by_name(sheet).iter_rows(), start=1):
         names = [str(cell).strip() for cell in row]
@@ -92,7 +94,7 @@ def _require_names(header: list[str], options: ReadOptions, where: str) -> None:
         )
 
 
-def _rows(book: Any, sheet: str, above: int) -> Iterator[list[Any]]:
+def _read_rows(book: Any, sheet: str, above: int) -> Iterator[list[Any]]:
     """Yield the rows below the header, without blank rows at the end."""
     held: list[list[Any]] = []
     for row in islice(book.get_sheet_by_name(sheet).iter_rows(), above, None):
@@ -102,7 +104,7 @@ def _rows(book: Any, sheet: str, above: int) -> Iterator[list[Any]]:
             held = []
 
 
-def _text(cell: Any) -> str | None:
+def _cell_text(cell: Any) -> str | None:
     if cell is None or cell == "":
         return None
     if isinstance(cell, float) and cell.is_integer():
@@ -118,7 +120,7 @@ FORMAT = Format(
     options=("table",),
     # Other zip archives were opened before; files inside them have a member name.
     recognize=lambda head: head.member is None and head.data.startswith((_ZIP, _OLE)),
-    open_table=_open,
-    errors=lambda: (_library().CalamineError, ValueError),
+    open_table=_open_table,
+    errors=lambda: (_import_library().CalamineError, ValueError),
     file_kind="a workbook",
 )

@@ -10,7 +10,7 @@ import pyarrow as pa
 from queryveil.reading.model import Format, OpenedTable, ReadOptions
 
 
-def _open(path: Path, _: ReadOptions) -> OpenedTable:
+def _open_table(path: Path, _: ReadOptions) -> OpenedTable:
     table = pa.ipc.open_file(pa.memory_map(str(path)))
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -28,6 +28,6 @@ FORMAT = Format(
     help="Feather (Arrow) files, all with the same columns",
     suffixes=(".feather", ".arrow"),
     recognize=lambda head: head.data.startswith(b"ARROW1"),
-    open_table=_open,
+    open_table=_open_table,
     file_kind="Feather",
 )

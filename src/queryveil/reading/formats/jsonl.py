@@ -42,7 +42,7 @@ def _is_jsonl(head: Head) -> bool:
 
 
 def _extract(source: Source, options: ReadOptions) -> Extraction:
-    pointers = _pointers(options.columns or {})
+    pointers = _choose_pointers(options.columns or {})
     rows = [row for row in map(parse_object, source.head.first_lines) if row is not None]
     label = repr(source.files[0].label)
     times = (_value_at(row, pointers["time"]) for row in rows if "time" in pointers)
@@ -51,7 +51,7 @@ def _extract(source: Source, options: ReadOptions) -> Extraction:
         sql=functools.partial(_sql_for_chunk, pointers, options),
         mapping={name: str(at) for name, at in (options.columns or {}).items() if at},
         times=[str(time) for time in times if time is not None],
-        hints=_hints(pointers, options, rows),
+        hints=_missing_key_hints(pointers, options, rows),
         notes=tuple(_describe_unread_columns(pointers, options, rows)),
         check=lambda staged: _require_filled(options, staged, label, rows),
     )
@@ -62,33 +62,35 @@ def _extract(source: Source, options: ReadOptions) -> Extraction:
 Pointers = Mapping[str, tuple[str, ...]]
 
 
-def _usual() -> Pointers:
+def _usual_pointers() -> Pointers:
     """Return the usual keys of every column, in the usual spellings."""
     return {
-        name: tuple(dict.fromkeys(json_pointer([key]) for alias in aliases for key in _spellings(alias)))
+        name: tuple(dict.fromkeys(json_pointer([key]) for alias in aliases for key in _key_spellings(alias)))
         for name, aliases in ALIASES.items()
     }
 
 
-def _pointers(columns: Mapping[str, str | int]) -> Pointers:
+def _choose_pointers(columns: Mapping[str, str | int]) -> Pointers:
     """Return the pointers that the user named, and for other columns those of usual keys that the user did not name."""
-    named = _named({name: at for name, at in columns.items() if at})
+    named = _named_pointers({name: at for name, at in columns.items() if at})
     # Without a header, only rows could tell which other columns there are, and no row may decide that.
     if {"user", "query"} <= named.keys():
         return named
     taken = {pointer for pointers in named.values() for pointer in pointers}
-    usual = {name: tuple(one for one in all_of if one not in taken) for name, all_of in _usual().items()}
+    usual = {
+        name: tuple(one for one in all_of if one not in taken) for name, all_of in _usual_pointers().items()
+    }
     return {**named, **{name: all_of for name, all_of in usual.items() if name not in columns}}
 
 
-def _spellings(alias: str) -> tuple[str, ...]:
+def _key_spellings(alias: str) -> tuple[str, ...]:
     first, *rest = alias.split("_")
     camel = first + "".join(part.capitalize() for part in rest)
     last = camel[:-2] + "ID" if camel.endswith(("Id", "id")) and camel != "sid" else camel
     return alias, camel, camel[:1].upper() + camel[1:], last
 
 
-def _named(columns: Mapping[str, str | int]) -> Pointers:
+def _named_pointers(columns: Mapping[str, str | int]) -> Pointers:
     """Return pointers to the keys that the user named: a path of keys, or one key that contains dots."""
     if any(as_number(at) is not None for at in columns.values()):
         raise UsageError(
@@ -101,7 +103,7 @@ def _named(columns: Mapping[str, str | int]) -> Pointers:
     }
 
 
-def _steps(pointer: str) -> list[str]:
+def _pointer_steps(pointer: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
 
 
@@ -115,16 +117,16 @@ def _sql_for_chunk(pointers: Pointers, options: ReadOptions, cursor: Any) -> str
     ).fetchall()
     keys = {str(key) for (key,) in found}
     # One place of each column stays in any case, so that the column exists.
-    return _sql(
+    return _extraction_sql(
         {
-            name: tuple(one for one in all_of if _steps(one)[0] in keys) or all_of[:1]
+            name: tuple(one for one in all_of if _pointer_steps(one)[0] in keys) or all_of[:1]
             for name, all_of in pointers.items()
         },
         options,
     )
 
 
-def _sql(pointers: Pointers, options: ReadOptions) -> str:
+def _extraction_sql(pointers: Pointers, options: ReadOptions) -> str:
     places = [(name, literal(pointer)) for name, all_of in pointers.items() for pointer in all_of]
     found = [(name, place, f"v[{number}]") for number, (name, place) in enumerate(places, start=1)]
     values = ", ".join(
@@ -175,21 +177,21 @@ def _require_filled(options: ReadOptions, staged: Staged, where: str, rows: Rows
 
 def _describe_unread_columns(pointers: Pointers, options: ReadOptions, rows: Rows) -> Iterator[str]:
     """Yield columns that most of the first rows have under a usual key, and that are not read."""
-    for name, usual in _usual().items():
+    for name, usual in _usual_pointers().items():
         if name in pointers or name in (options.columns or {}):
             continue
         key = next(
             (one for one in usual if 2 * sum(_has_value(row, [one]) for row in rows) > len(rows)), None
         )
         if key is not None:
-            path = ".".join(_steps(key))
+            path = ".".join(_pointer_steps(key))
             yield (
                 f"the key {path!r} is not read, because user and query are both named; to read it, add "
                 f"{argument('columns', {str(name): str(path)})} to them"
             )
 
 
-def _hints(pointers: Pointers, options: ReadOptions, rows: Rows) -> dict[str, str]:
+def _missing_key_hints(pointers: Pointers, options: ReadOptions, rows: Rows) -> dict[str, str]:
     """Return hints for columns that none of the first rows has: the keys that were looked up, and those that exist."""
     found = {}
     for name, reason in (("query", NO_FIELD), ("user", NO_USER), ("time", BAD_TIME)):
@@ -215,7 +217,7 @@ def _common_keys(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
     Some logs have a query or a user as a key. Such a key is not in most rows.
     """
-    counts = Counter(path for row in rows for path in set(_paths(row)))
+    counts = Counter(path for row in rows for path in set(_key_paths(row)))
     usual = {alias for aliases in ALIASES.values() for alias in aliases}
     return [
         path
@@ -237,27 +239,27 @@ def _describe_keys(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _has_value(row: Mapping[str, Any], pointers: Iterable[str]) -> bool:
     """Return whether one of these RFC 6901 pointers leads to a value."""
-    return any(_value(row, pointer) is not _MISSING for pointer in pointers)
+    return any(_value_by_pointer(row, pointer) is not _MISSING for pointer in pointers)
 
 
 def _value_at(row: Mapping[str, Any], pointers: Iterable[str]) -> Any:
     """Return the first value to which one of these RFC 6901 pointers leads; None if there is none."""
-    values = (_value(row, pointer) for pointer in pointers)
+    values = (_value_by_pointer(row, pointer) for pointer in pointers)
     return next((value for value in values if value is not _MISSING), None)
 
 
-def _value(row: Any, pointer: str) -> Any:
-    for step in _steps(pointer):
+def _value_by_pointer(row: Any, pointer: str) -> Any:
+    for step in _pointer_steps(pointer):
         if not isinstance(row, Mapping) or step not in row:
             return _MISSING
         row = row[step]
     return row
 
 
-def _paths(row: Mapping[str, Any], before: str = "", deep: int = 1) -> Iterator[str]:
+def _key_paths(row: Mapping[str, Any], before: str = "", deep: int = 1) -> Iterator[str]:
     for key, value in row.items():
         if isinstance(value, Mapping) and value and deep < _DEEPEST:
-            yield from _paths(value, f"{before}{key}.", deep + 1)
+            yield from _key_paths(value, f"{before}{key}.", deep + 1)
         else:
             yield f"{before}{key}"
 

@@ -12,16 +12,16 @@ from queryveil.reading.model import Format, Head, OpenedTable, ReadOptions
 
 def _is_orc(head: Head) -> bool:
     # A text may begin with these letters; only ORC ends with them, before its last byte.
-    return head.data.startswith(b"ORC") and head.compression is None and _end(head.path) == b"ORC"
+    return head.data.startswith(b"ORC") and head.compression is None and _read_end(head.path) == b"ORC"
 
 
-def _end(path: Path) -> bytes:
+def _read_end(path: Path) -> bytes:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 4))
         return file.read(3)
 
 
-def _open(path: Path, _: ReadOptions) -> OpenedTable:
+def _open_table(path: Path, _: ReadOptions) -> OpenedTable:
     from pyarrow import orc
 
     table = orc.ORCFile(str(path))
@@ -38,6 +38,6 @@ FORMAT = Format(
     help="ORC files, all with the same columns",
     suffixes=(".orc",),
     recognize=_is_orc,
-    open_table=_open,
+    open_table=_open_table,
     file_kind="ORC",
 )

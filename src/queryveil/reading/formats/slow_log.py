@@ -46,15 +46,15 @@ def _extract(source: Source, options: ReadOptions) -> Extraction:
         if not staged.rows and staged.reasons.get(NO_USER) == staged.rejected > 0:
             raise InputError(f"no search of {source.files[0].label!r} says who made it", _USER_HINT)
 
-    return extract_translated(_row, ("user", "time", "query"), options, check=require_users)
+    return extract_translated(_parse_row, ("user", "time", "query"), options, check=require_users)
 
 
 def _is_slow(document: Mapping[str, Any]) -> bool:
     names = (document.get("type"), document.get("log.logger"), document.get("event.dataset"))
-    return any("slowlog" in str(name) for name in names) and _of(document, "source") is not None
+    return any("slowlog" in str(name) for name in names) and _field_value(document, "source") is not None
 
 
-def _of(document: Mapping[str, Any], name: str) -> Any:
+def _field_value(document: Mapping[str, Any], name: str) -> Any:
     """Return a field under its name, or under its longer names in newer versions."""
     for key in (f"elasticsearch.slowlog.{name}", f"opensearch.slowlog.{name}", name):
         if key in document:
@@ -62,33 +62,33 @@ def _of(document: Mapping[str, Any], name: str) -> Any:
     return None
 
 
-def _row(line: str) -> list[Row] | Skip | Reject:
-    found = _json(line) if line.lstrip().startswith("{") else _plain(line)
+def _parse_row(line: str) -> list[Row] | Skip | Reject:
+    found = _parse_json(line) if line.lstrip().startswith("{") else _parse_plain(line)
     if isinstance(found, Skip | Reject):
         return found
     try:
         search = json.loads(found.pop("source") or "")
     except (ValueError, RecursionError):
         return Reject(NOT_JSON)
-    words = _words(search)
+    words = _query_text(search)
     return _NO_TEXT if words is None else [found | {"query": words}]
 
 
-def _json(line: str) -> dict[str, str | None] | Skip | Reject:
+def _parse_json(line: str) -> dict[str, str | None] | Skip | Reject:
     try:
         document = json.loads(line)
     except (ValueError, RecursionError):
         return Reject(NOT_JSON)
-    if not isinstance(document, dict) or _of(document, "source") is None:
+    if not isinstance(document, dict) or _field_value(document, "source") is None:
         return Reject(NO_FIELD)
     if "fetch" in str(document.get("log.logger") or document.get("component") or ""):
         return _FETCH
-    user = text_of(_of(document, "id")) or text_of(document.get("user.name"))
+    user = text_of(_field_value(document, "id")) or text_of(document.get("user.name"))
     time = text_of(document.get("@timestamp") or document.get("timestamp"))
-    return {"user": user, "time": _iso(time), "source": text_of(_of(document, "source"))}
+    return {"user": user, "time": _iso_time(time), "source": text_of(_field_value(document, "source"))}
 
 
-def _plain(line: str) -> dict[str, str | None] | Skip | Reject:
+def _parse_plain(line: str) -> dict[str, str | None] | Skip | Reject:
     found = _PLAIN.match(line)
     # The search may hold any characters; the fields behind it are few, so it is cut from both ends.
     _, start, rest = line.partition("source[")
@@ -99,29 +99,29 @@ def _plain(line: str) -> dict[str, str | None] | Skip | Reject:
         return _FETCH
     if not end:
         source, tail = rest.rpartition("]")[0], ""
-    return {"user": tail.partition("]")[0] or None, "time": _iso(found[1]), "source": source}
+    return {"user": tail.partition("]")[0] or None, "time": _iso_time(found[1]), "source": source}
 
 
-def _iso(time: str | None) -> str | None:
+def _iso_time(time: str | None) -> str | None:
     """Return a time with a point before the fraction, which is written with a comma."""
     return None if time is None else time.strip().replace(",", ".")
 
 
-def _words(search: Any, deep: int = 0) -> str | None:
+def _query_text(search: Any, deep: int = 0) -> str | None:
     """Return what the user typed: the first text in a clause that takes one."""
     if deep > _DEEPEST:
         return None
     if isinstance(search, list):
-        return next((one for part in search if (one := _words(part, deep + 1)) is not None), None)
+        return next((one for part in search if (one := _query_text(part, deep + 1)) is not None), None)
     if not isinstance(search, dict):
         return None
     for clause in _TEXTS:
-        if clause in search and (words := _typed(search[clause], deep + 1)) is not None:
+        if clause in search and (words := _clause_text(search[clause], deep + 1)) is not None:
             return words
-    return next((one for part in search.values() if (one := _words(part, deep + 1)) is not None), None)
+    return next((one for part in search.values() if (one := _query_text(part, deep + 1)) is not None), None)
 
 
-def _typed(clause: Any, deep: int) -> str | None:
+def _clause_text(clause: Any, deep: int) -> str | None:
     if isinstance(clause, str):
         return clause
     if not isinstance(clause, dict) or deep > _DEEPEST:
@@ -130,7 +130,7 @@ def _typed(clause: Any, deep: int) -> str | None:
         if isinstance(clause.get(key), str):
             return str(clause[key])
     # {"match": {"title": "tea"}} or {"match": {"title": {"query": "tea"}}}
-    return next((one for part in clause.values() if (one := _typed(part, deep + 1)) is not None), None)
+    return next((one for part in clause.values() if (one := _clause_text(part, deep + 1)) is not None), None)
 
 
 FORMAT = Format(

@@ -33,7 +33,7 @@ def _is_sogou(head: Head) -> bool:
 
 
 def _extract(source: Source, options: ReadOptions) -> Extraction:
-    days = [_day(file.label) for file in source.files]
+    days = [_file_date(file.label) for file in source.files]
     day = "[" + ", ".join(literal(one or _NO_DAY) for one in days) + "][file + 1]"
     values = {
         "query": f"CASE WHEN regexp_matches(f[3], {literal(_BRACKETS)}) "
@@ -60,7 +60,7 @@ def _extract(source: Source, options: ReadOptions) -> Extraction:
     )
 
 
-def _day(label: str) -> str | None:
+def _file_date(label: str) -> str | None:
     """Return the date in the name of a file, such as access_log.20080601.decode.filter."""
     found = _DAY.search(label)
     return "-".join(found.groups()) if found else None

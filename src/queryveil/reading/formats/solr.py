@@ -31,7 +31,7 @@ def _extract(source: Source, options: ReadOptions) -> Extraction:
     parameters = options.query_parameter or ("q",)
     return Extraction(
         columns=("user", "time", "query"),
-        sql=_sql(options.user_field, parameters, options),
+        sql=_extraction_sql(options.user_field, parameters, options),
         prepare=lambda connection: create_url_decode(connection, options.encoding),
         mapping={
             "user": f"parameter {options.user_field or _USUAL}",
@@ -54,7 +54,7 @@ def _require_user(head: Head, label: str) -> None:
     )
 
 
-def _sql(user: str | None, parameters: tuple[str, ...], options: ReadOptions) -> str:
+def _extraction_sql(user: str | None, parameters: tuple[str, ...], options: ReadOptions) -> str:
     """Return SQL that finds time, user, and query of every line, skips lines that are no searches, and validates."""
     names = "|".join(map(re.escape, parameters))
 

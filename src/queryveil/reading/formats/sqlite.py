@@ -19,37 +19,37 @@ _MAGIC = b"SQLite format 3\0"
 _BATCH = 50_000
 
 
-def _open(path: Path, options: ReadOptions) -> OpenedTable:
+def _open_table(path: Path, options: ReadOptions) -> OpenedTable:
     where = repr(path.name)
     _require_settled(path)
-    with closing(_connect(path)) as con:
+    with closing(_connect_file(path)) as con:
         found = con.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
         )
-        names = [_decode(row[0]) for row in found]
-        tables = {name: _columns(con, name) for name in names}
+        names = [_decode_text(row[0]) for row in found]
+        tables = {name: _table_columns(con, name) for name in names}
     table = choose_table(tables, options, where)
     schema = pa.schema([(name, pa.string()) for name in tables[table]])
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         wanted = ", ".join(map(quote_name, columns))
         types = pa.schema([(name, pa.string()) for name in columns])
-        with closing(_connect(path)) as con:
+        with closing(_connect_file(path)) as con:
             rows = con.execute(f"SELECT {wanted} FROM {quote_name(table)}")  # noqa: S608 (names are quoted)
             while some := rows.fetchmany(_BATCH):
-                yield pa.record_batch([_texts(one) for one in zip(*some, strict=True)], schema=types)
+                yield pa.record_batch([_to_texts(one) for one in zip(*some, strict=True)], schema=types)
 
     return OpenedTable(schema, batches)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect_file(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
     connection.text_factory = bytes
     return connection
 
 
-def _columns(con: sqlite3.Connection, table: str) -> list[str]:
-    return [_decode(row[1]) for row in con.execute(f"PRAGMA table_info({quote_name(table)})")]
+def _table_columns(con: sqlite3.Connection, table: str) -> list[str]:
+    return [_decode_text(row[1]) for row in con.execute(f"PRAGMA table_info({quote_name(table)})")]
 
 
 def _require_settled(path: Path) -> None:
@@ -62,7 +62,7 @@ def _require_settled(path: Path) -> None:
         )
 
 
-def _texts(values: Sequence[Any]) -> Any:
+def _to_texts(values: Sequence[Any]) -> Any:
     """Return the values of a column as texts: all at once if they have one type, else one by one."""
     kinds = set(map(type, values)) - {type(None)}
     try:
@@ -72,18 +72,18 @@ def _texts(values: Sequence[Any]) -> Any:
             return pa.array(values, pa.int64()).cast(pa.string())
     except pa.ArrowInvalid:  # some text is no UTF-8
         pass
-    return pa.array(map(_text, values), pa.string())
+    return pa.array(map(_to_text, values), pa.string())
 
 
-def _text(value: Any) -> str | None:
+def _to_text(value: Any) -> str | None:
     if isinstance(value, bytes):
-        return _decode(value)
+        return _decode_text(value)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))  # 17.0 is user 17
     return None if value is None else str(value)
 
 
-def _decode(value: bytes) -> str:
+def _decode_text(value: bytes) -> str:
     """Return a text or blob; as hexadecimal digits if it is not UTF-8, or one row would prevent reading all others."""
     try:
         return value.decode()
@@ -96,7 +96,7 @@ FORMAT = Format(
     help="a table of an SQLite database",
     options=("table",),
     recognize=lambda head: head.data.startswith(_MAGIC),
-    open_table=_open,
+    open_table=_open_table,
     errors=lambda: (sqlite3.Error,),
     file_kind="SQLite",
 )

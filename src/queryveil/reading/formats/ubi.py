@@ -69,7 +69,7 @@ USER_FIELDS = ("user_id", "client_id")
 def _is_ubi_log(head: Head) -> bool:
     if head.data.lstrip()[:1] not in (b"{", b"[") and b"\t{" not in head.data[:1000]:
         return False
-    return most_are(_is_ubi(_inner(one)) for one in objects_in(head) if not _is_bulk(one))
+    return most_are(_is_ubi(_unwrap_document(one)) for one in objects_in(head) if not _is_bulk(one))
 
 
 def _extract(_: Source, options: ReadOptions) -> Extraction:
@@ -92,7 +92,7 @@ def extract_documents(
     return Extraction(
         columns=COLUMNS,
         documents=True,
-        sql=_sql(options, parsed, user_field),
+        sql=_extraction_sql(options, parsed, user_field),
         combine=(_join_sql(),),
         separates_clicks=True,
         mapping=mapping,
@@ -109,7 +109,7 @@ def check_user_field(given: str | None, known: Sequence[str]) -> str | None:
     return given
 
 
-def _inner(document: Mapping[str, Any]) -> Mapping[str, Any]:
+def _unwrap_document(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """A document as it was stored, without what an export wraps around it."""
     source = document.get("_source")
     return source if isinstance(source, dict) else document
@@ -172,7 +172,7 @@ def _parse_sql(click_actions: Sequence[str]) -> str:
     )
 
 
-def _sql(options: ReadOptions, parsed: str, user_field: str | None) -> str:
+def _extraction_sql(options: ReadOptions, parsed: str, user_field: str | None) -> str:
     """Return SQL that validates searches and clicks, and skips all other documents."""
     wrong_type = is_wrong_type_sql("types")
     names_user = f"NOT {no_user_sql(_AT['user_id'])}"

@@ -104,7 +104,7 @@ def impact(manifest: Mapping[str, Any]) -> list[Part]:
             Sentence("impact.necessity"),
             (
                 Sentence("impact.necessity.why"),
-                *_minimised(manifest, guarantee),
+                *_minimization_text(manifest, guarantee),
                 Sentence("impact.necessity.basis"),
                 Sentence("impact.necessity.special"),
             ),
@@ -148,7 +148,7 @@ def _processing(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _minimised(manifest: Mapping[str, Any], guarantee: Guarantee) -> tuple[str, ...]:
+def _minimization_text(manifest: Mapping[str, Any], guarantee: Guarantee) -> tuple[str, ...]:
     said = tuple(sentences.declared(manifest, DISCLOSED))
     if guarantee.private:
         limited = Sentence("impact.minimized.user")

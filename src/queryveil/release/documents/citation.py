@@ -44,7 +44,7 @@ def citation(manifest: Mapping[str, Any]) -> Sentence:
         "cite.line",
         by=Sentence("cite.by", publisher=publisher) if publisher else "",
         title=sentences.title(manifest),
-        note=Sentence("cite.note", day=manifest["created"], made=_made(manifest)),
+        note=Sentence("cite.note", day=manifest["created"], made=_software_note(manifest)),
     )
 
 
@@ -56,13 +56,13 @@ def bibtex(manifest: Mapping[str, Any], catalog: Catalog) -> str:
         "title": f"{{{_plain_tex(catalog.text(sentences.title(manifest)))}}}",
         "year": manifest["created"][:4],
         "howpublished": catalog.say("cite.data-set"),
-        "note": _plain_tex(catalog.text(_made(manifest))),
+        "note": _plain_tex(catalog.text(_software_note(manifest))),
     }
     inside = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
     return f"@misc{{queryveil-{manifest['method']}-{manifest['created']},\n{inside}\n}}"
 
 
-def _made(manifest: Mapping[str, Any]) -> Sentence:
+def _software_note(manifest: Mapping[str, Any]) -> Sentence:
     software, guarantee = manifest["software"], Guarantee.from_dict(manifest["guarantee"])
     file, digest = first_digest(manifest)
     return Sentence(

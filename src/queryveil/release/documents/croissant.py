@@ -88,7 +88,7 @@ def describe(manifest: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
         "keywords": [Sentence("keyword.search-logs"), manifest["method"], guarantee.kind],
         "distribution": [_file(table, manifest["files"]) for table in manifest["tables"].values()],
         "recordSet": [_records(name, table) for name, table in manifest["tables"].items()],
-        "rai:dataCollection": _collected(stated(manifest, "period")),
+        "rai:dataCollection": _collection_period(stated(manifest, "period")),
         **({"rai:dataUseCases": [purpose]} if (purpose := stated(manifest, "purpose")) else {}),
         "rai:dataManipulationProtocol": sentences.how(manifest),
         "rai:dataPreprocessingProtocol": [
@@ -124,7 +124,7 @@ def _publisher(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {"creator": one, "publisher": one}
 
 
-def _collected(period: str) -> Sentence:
+def _collection_period(period: str) -> Sentence:
     if period:
         return Sentence("croissant.collected-of", period=period)
     return Sentence("croissant.collected")

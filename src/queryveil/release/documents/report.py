@@ -82,8 +82,8 @@ def describe(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table], catalo
         "tables": [_table(name, manifest["tables"][name], table, catalog) for name, table in tables.items()],
         "parameter_rows": _rows(parameter_values.flat(manifest["parameters"]), catalog),
         "calibration_rows": _rows(parameter_values.calibration(manifest), catalog),
-        "parameters": _spaced(parameter_values.flat(manifest["parameters"]), catalog),
-        "calibration": _spaced(parameter_values.calibration(manifest), catalog),
+        "parameters": _spaced_rows(parameter_values.flat(manifest["parameters"]), catalog),
+        "calibration": _spaced_rows(parameter_values.calibration(manifest), catalog),
         "column_rows": {
             name: [(one["name"], one["type"], one["help"]) for one in table["columns"]]
             for name, table in manifest["tables"].items()
@@ -104,7 +104,7 @@ def _rows(values: list[tuple[list[str], str]], catalog: Catalog) -> list[tuple[s
     return [(": ".join(map(catalog.text, names)), value) for names, value in values]
 
 
-def _spaced(values: list[tuple[list[str], str]], catalog: Catalog) -> list[tuple[str, str]]:
+def _spaced_rows(values: list[tuple[list[str], str]], catalog: Catalog) -> list[tuple[str, str]]:
     return [(name.replace("_", " "), value) for name, value in _rows(values, catalog)]
 
 
@@ -184,18 +184,18 @@ def _values(place: str, name: str, table: pa.Table, catalog: Catalog) -> Iterato
     column = table.column_names[-1]
     values = table[column]
     if not pa.types.is_list(values.type):
-        yield _tallied(place, Sentence("report.values", column=column), column, values, catalog)
+        yield _tally_values(place, Sentence("report.values", column=column), column, values, catalog)
         return
     lists = values.to_pylist()
     single = pa.array([item for one in lists for item in dict.fromkeys(one)], pa.string())
     whole = pa.array([_in_a_line(one) for one in lists], pa.string())
-    yield _tallied(
+    yield _tally_values(
         f"{place}-items", Sentence("report.single-items"), catalog.say("report.item"), single, catalog
     )
-    yield _tallied(place, Sentence("report.different", noun=term("noun", name)), column, whole, catalog)
+    yield _tally_values(place, Sentence("report.different", noun=term("noun", name)), column, whole, catalog)
 
 
-def _tallied(
+def _tally_values(
     place: str, of: Sentence, column: str, values: pa.Array | pa.ChunkedArray, catalog: Catalog
 ) -> dict[str, Any]:
     """The most frequent of some texts."""

@@ -85,13 +85,13 @@ def promises(guarantee: Guarantee) -> list[str]:
     """What holds, in sentences."""
     found: list[str] = [guarantee.plain_words()]
     if guarantee.private:
-        found.append(_compared(guarantee))
+        found.append(_neighbor_sentence(guarantee))
     if guarantee.kind == PROBABILISTIC:
         found.append(guarantee.after_processing())
     return found
 
 
-def _compared(guarantee: Guarantee) -> Sentence:
+def _neighbor_sentence(guarantee: Guarantee) -> Sentence:
     """Which two logs the promise is about."""
     if guarantee.unit != "user":
         return Sentence("neighbors.unit", unit=term("unit", guarantee.unit))

@@ -99,9 +99,9 @@ class Account:
                 f"the budget of '{self.source}' is for each {self.unit}, and this release is of a {kind}",
                 f"publish by {self.unit.removeprefix('user-')}, or charge a source that counts per user",
             )
-        return self._of(period)
+        return self._for_period(period)
 
-    def _of(self, period: str | None) -> Account:
+    def _for_period(self, period: str | None) -> Account:
         same = tuple(one for one in self.events if one.period == period)
         return dataclasses.replace(self, events=same, unit="user")
 
@@ -109,7 +109,7 @@ class Account:
     def periods(self) -> dict[str, Account]:
         """The account of each period, for a budget that is for each of them."""
         names = [] if self.unit == "user" else [one.period for one in self.events]
-        return {str(name): self._of(name) for name in dict.fromkeys(names)}
+        return {str(name): self._for_period(name) for name in dict.fromkeys(names)}
 
     @cached_property
     def fullest(self) -> Account:
@@ -273,31 +273,33 @@ class Account:
         short = [name for name, value in missing.items() if value > 0] or ["epsilon"]
         by = " and ".join(f"{name} {words(missing[name])}" for name in short)
         raise BudgetError(
-            f"the release needs {self._needed(need, cost, after)}, the ledger has {self._there(left, after)} left "
-            f"for '{self.source}' (short by {by})",
+            f"the release needs {self._needed_text(need, cost, after)}, the ledger has "
+            f"{self._remaining_text(left, after)} left for '{self.source}' (short by {by})",
             self._way_out(before, short[0], cost, guarantee),
             requested={name: float(value) for name, value in zip(Pair._fields, need, strict=True)},
             remaining={name: float(value) for name, value in zip(Pair._fields, left, strict=True)},
             short_by={name: float(missing[name]) for name in short},
         )
 
-    def _trades(self, sums: Sums) -> bool:
+    def _trades_epsilon(self, sums: Sums) -> bool:
         """Whether more epsilon leaves less delta: in a pool with Gaussian releases."""
         return isinstance(self.rule, Pooled) and sums.gaussian
 
-    def _needed(self, need: Pair, cost: Cost, after: Sums) -> str:
+    def _needed_text(self, need: Pair, cost: Cost, after: Sums) -> str:
         shift = "" if cost.shift is None else f" (mu {round_up(cost.mu)}, p {round_up(cost.p)})"
         if isinstance(self.rule, Repeated):
-            return f"{_said(need)} to be made once more"
-        if not self._trades(after):
-            return f"{_said(need) if shift else need.amount}{shift}"
+            return f"{_format_pair(need)} to be made once more"
+        if not self._trades_epsilon(after):
+            return f"{_format_pair(need) if shift else need.amount}{shift}"
         if need.delta:
             return f"delta {words(need.delta)} whatever its epsilon{shift}"
         return f"epsilon {words(need.epsilon)} more at delta {words(self.budget.delta)}{shift}"
 
-    def _there(self, left: Pair, after: Sums) -> str:
-        if not self._trades(after):
-            return _said(left) if after.gaussian or isinstance(self.rule, Repeated) else str(left.amount)
+    def _remaining_text(self, left: Pair, after: Sums) -> str:
+        if not self._trades_epsilon(after):
+            return (
+                _format_pair(left) if after.gaussian or isinstance(self.rule, Repeated) else str(left.amount)
+            )
         return f"epsilon {words(left.epsilon)} or delta {words(left.delta)}"
 
     def _way_out(self, before: Sums, short: str, cost: Cost, guarantee: Guarantee) -> str:
@@ -321,7 +323,7 @@ class Account:
         return f"lower epsilon: at the same delta {shown}, {new}"
 
 
-def _said(pair: Pair) -> str:
+def _format_pair(pair: Pair) -> str:
     """In the few digits that a figure off a curve deserves."""
     return f"epsilon {float(pair.epsilon):.6g} and delta {float(pair.delta):.6g}"
 

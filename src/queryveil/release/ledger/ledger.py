@@ -91,7 +91,7 @@ class Ledger:
             )
         if neighbours not in _NEIGHBOURS:
             raise UsageError("no such neighbour relation", f"use one of {', '.join(_NEIGHBOURS)}")
-        terms = _terms(
+        terms = _budget_terms(
             budget, only_composable=only_composable, gaussian=gaussian, repeated=repeated, unit=unit
         )
         row = {"source": source, "neighbours": neighbours, "opened": timestamp(clock.utc_now())}
@@ -241,10 +241,10 @@ class Ledger:
             return Account(
                 source=source,
                 neighbours=rows[0].neighbours,
-                budget=Amount(epsilon=_stored(rows[0].epsilon), delta=_stored(rows[0].delta)),
-                events=tuple(_event(row) for row in self._events(connection, source)),
+                budget=Amount(epsilon=_parse_number(rows[0].epsilon), delta=_parse_number(rows[0].delta)),
+                events=tuple(_to_event(row) for row in self._events(connection, source)),
                 only_composable=ONLY_COMPOSABLE in terms,
-                gaussian_share=_share(terms),
+                gaussian_share=_gaussian_share(terms),
                 repeated=_REPEATED in terms,
                 unit=next((one.removeprefix(_UNIT) for one in terms if one.startswith(_UNIT)), "user"),
                 head=found[-1].digest,
@@ -266,7 +266,7 @@ class Ledger:
 # -- terms and names -----------------------------------------------------------------------------------------
 
 
-def _terms(
+def _budget_terms(
     budget: Amount, *, only_composable: bool, gaussian: float | None, repeated: bool, unit: str
 ) -> str:
     """What a source was opened with, as its first seal has it."""
@@ -296,10 +296,10 @@ def _terms(
     return " ".join(terms)
 
 
-def _share(terms: list[str]) -> float | None:
+def _gaussian_share(terms: list[str]) -> float | None:
     """The share that is kept for Gaussian releases, of the terms of a source."""
     found = [one.removeprefix(_GAUSSIAN_SHARE) for one in terms if one.startswith(_GAUSSIAN_SHARE)]
-    return _stored(found[0]) if found else None
+    return _parse_number(found[0]) if found else None
 
 
 def _check_name(what: str, given: str) -> None:
@@ -321,7 +321,7 @@ def _not_limited(source: str, guarantee: Guarantee) -> BudgetError:
 # -- rows and text -------------------------------------------------------------------------------------------
 
 
-def _event(row: Any) -> Event:
+def _to_event(row: Any) -> Event:
     composable = row.epsilon is not None
     return Event(
         id=row.id,
@@ -329,10 +329,10 @@ def _event(row: Any) -> Event:
         method=row.method,
         headline=row.headline,
         kind=row.kind,
-        epsilon=_stored(row.epsilon) if composable else None,
-        delta=_stored(row.delta) if composable else None,
-        mu=None if row.mu is None else _stored(row.mu),
-        p=None if row.p is None else _stored(row.p),
+        epsilon=_parse_number(row.epsilon) if composable else None,
+        delta=_parse_number(row.delta) if composable else None,
+        mu=None if row.mu is None else _parse_number(row.mu),
+        p=None if row.p is None else _parse_number(row.p),
         losses=pricing.read(row.losses),
         who=row.who,
         recipe=row.recipe,
@@ -342,7 +342,7 @@ def _event(row: Any) -> Event:
     )
 
 
-def _stored(text: str) -> float:
+def _parse_number(text: str) -> float:
     number = float(text)
     if not (math.isfinite(number) and number >= 0):
         raise ValueError

@@ -25,7 +25,7 @@ def price(guarantee: Guarantee, neighbours: str, draws: Sequence[Draw] = ()) -> 
             "publish with a guarantee per user",
         )
     try:
-        held = _restated(guarantee, neighbours)
+        held = _restate_guarantee(guarantee, neighbours)
     except OverflowError:
         raise CannotCompose(
             f"'{guarantee.headline}' is too weak to be restated against '{neighbours}'", "lower epsilon"
@@ -43,7 +43,7 @@ def price(guarantee: Guarantee, neighbours: str, draws: Sequence[Draw] = ()) -> 
     return held.kind, cost
 
 
-def _restated(guarantee: Guarantee, neighbours: str) -> Guarantee:
+def _restate_guarantee(guarantee: Guarantee, neighbours: str) -> Guarantee:
     """A probabilistic guarantee has no conversion of its own, but the approximate one it implies may."""
     try:
         return guarantee.against(neighbours)

@@ -70,7 +70,7 @@ class BySums:
 
     def more(self, sums: Sums, cost: Cost) -> int:
         """Return how many more releases of this cost fit, at least; no more than `_MOST_MORE` are counted."""
-        return _largest(lambda many: self.fits(Sums.of([*sums.costs, *[cost] * many])), _MOST_MORE)
+        return _largest_fitting(lambda many: self.fits(Sums.of([*sums.costs, *[cost] * many])), _MOST_MORE)
 
     def left(self, sums: Sums) -> Pair:
         """The most that one release more, not a Gaussian one, may have."""
@@ -112,7 +112,7 @@ class Pooled(BySums):
     def spent(self, sums: Sums) -> Amount:
         if not sums.gaussian:
             return super().spent(sums)
-        read = _epsilon(sums.mu_squared, self.delta - sums.delta - sums.p)
+        read = _epsilon_at(sums.mu_squared, self.delta - sums.delta - sums.p)
         if read is None:
             return Amount(epsilon=math.inf, delta=self.budget.delta)
         total = sums.epsilon + read
@@ -127,7 +127,7 @@ class Pooled(BySums):
     def left(self, sums: Sums) -> Pair:
         if not sums.gaussian:
             return super().left(sums)
-        room = self.delta - sums.delta - sums.p - _curve(sums.mu_squared, self.epsilon - sums.epsilon)
+        room = self.delta - sums.delta - sums.p - _delta_at(sums.mu_squared, self.epsilon - sums.epsilon)
         epsilon = self.epsilon - exact(self.spent(sums).epsilon)
         return Pair(epsilon, max(NOTHING, rounded(room, ROUND_FLOOR)))
 
@@ -142,7 +142,7 @@ class Pooled(BySums):
 
     def mu_left(self, sums: Sums, p: float) -> float:
         cap = _largest_mu(self.epsilon - sums.epsilon, self.delta - sums.delta - sums.p - exact(p))
-        return _below(cap, sums)
+        return _remaining_shift(cap, sums)
 
     def whatever(self) -> Amount:
         """Return what is proven even if parameters were chosen by looking at earlier releases.
@@ -206,13 +206,13 @@ class Reserved(BySums):
     def mu_left(self, sums: Sums, p: float) -> float:
         if sums.gaussian and sums.delta + sums.p + exact(p) > self.delta - self.for_curve(sums):
             return 0.0
-        return _below(self.largest_mu(sums), sums)
+        return _remaining_shift(self.largest_mu(sums), sums)
 
     def _read(self, sums: Sums) -> Fraction:
         """Epsilon of the Gaussian releases, at the delta that is kept for their curve."""
         if not sums.mu_squared:
             return NOTHING
-        read = _epsilon(sums.mu_squared, self.for_curve(sums))
+        read = _epsilon_at(sums.mu_squared, self.for_curve(sums))
         if read is None:
             return Fraction(10**6)
         return min(read, self.for_gaussian) if sums.mu_squared <= self.largest_mu(sums) ** 2 else read
@@ -229,14 +229,14 @@ class Repeated(BySums):
 
     def like_the_first(self, sums: Sums) -> bool:
         """Whether the pair of the first release dominates the last one."""
-        return not sums.costs or _within(sums.costs[-1], sums.costs[0])
+        return not sums.costs or _is_within(sums.costs[-1], sums.costs[0])
 
     def fits(self, sums: Sums) -> bool:
         if not sums.costs:
             return True
         if not self.like_the_first(sums) or self.delta < exact(sums.costs[0].delta):
             return False
-        alike = self._alike(sums)
+        alike = self._repeat_first(sums)
         # Sums are compared as fractions: rounded to a number that is printed, one just above the budget would fit.
         if super().fits(alike):
             return True
@@ -267,7 +267,7 @@ class Repeated(BySums):
 
     def times(self, first: Cost) -> int:
         """How many releases like this one the budget is enough for."""
-        return _largest(lambda many: self.fits(Sums.of([first] * many)), _MOST_REPEATED)
+        return _largest_fitting(lambda many: self.fits(Sums.of([first] * many)), _MOST_REPEATED)
 
     def used(self, sums: Sums) -> float:
         return len(sums.costs) / max(1, self.times(sums.costs[0])) if sums.costs else 0.0
@@ -277,9 +277,9 @@ class Repeated(BySums):
         return max(0, self.times(first) - len(sums.costs))
 
     def _epsilon(self, sums: Sums) -> float:
-        return self._alike(sums).together(self.budget.delta)
+        return self._repeat_first(sums).together(self.budget.delta)
 
-    def _alike(self, sums: Sums) -> Sums:
+    def _repeat_first(self, sums: Sums) -> Sums:
         """As if all were the first: what was fixed, and not what was drawn, is composed."""
         return Sums.of([sums.costs[0]] * len(sums.costs))
 
@@ -288,7 +288,7 @@ def _share(part: Fraction, whole: Fraction) -> float:
     return float(part / whole) if whole else float(part > 0)
 
 
-def _largest(fits: Callable[[int], bool], limit: int) -> int:
+def _largest_fitting(fits: Callable[[int], bool], limit: int) -> int:
     """Return the largest number that fits, or one of at least `limit`: if a number fits, smaller ones do."""
     found = 0
     while found < limit and fits(2 * found or 1):
@@ -301,7 +301,7 @@ def _largest(fits: Callable[[int], bool], limit: int) -> int:
     return found
 
 
-def _within(cost: Cost, first: Cost) -> bool:
+def _is_within(cost: Cost, first: Cost) -> bool:
     mine, fixed = cost.losses or cost.coins, first.losses or first.coins
     by_draws = len(mine) == len(fixed) and all(
         one.within(other) for one, other in zip(mine, fixed, strict=True)
@@ -322,7 +322,7 @@ def rule_of(budget: Amount, gaussian_share: float | None, *, repeated: bool = Fa
 
 
 @lru_cache(maxsize=256)
-def _epsilon(mu_squared: Fraction, room: Fraction) -> Fraction | None:
+def _epsilon_at(mu_squared: Fraction, room: Fraction) -> Fraction | None:
     """The epsilon of a shift at a delta, rounded up; None if there is none."""
     if not mu_squared:
         return NOTHING if room >= 0 else None
@@ -334,7 +334,7 @@ def _epsilon(mu_squared: Fraction, room: Fraction) -> Fraction | None:
 
 
 @lru_cache(maxsize=256)
-def _curve(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
+def _delta_at(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
     return Fraction(gaussian.curve(gaussian.root(mu_squared), epsilon)) if mu_squared else NOTHING
 
 
@@ -344,7 +344,7 @@ def _largest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     return gaussian.largest_shift(float_down(epsilon), delta)
 
 
-def _below(cap: Fraction, sums: Sums) -> float:
+def _remaining_shift(cap: Fraction, sums: Sums) -> float:
     """What is left of a cap on mu, rounded down."""
     square = cap**2 - sums.mu_squared
     if square <= 0:

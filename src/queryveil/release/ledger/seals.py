@@ -23,15 +23,15 @@ _EVENT = ("id", "source", "time", "method", "headline", "kind", *OPTIONAL)
 
 def of_budget(row: Mapping[str, Any], terms: str) -> str:
     """The digest that the chain of a source begins with."""
-    return _digest("budget", terms, *(row[name] for name in _BUDGET))
+    return _seal_digest("budget", terms, *(row[name] for name in _BUDGET))
 
 
 def of_event(before: str, row: Mapping[str, Any]) -> str:
     """The digest of an event that comes after another digest."""
-    return _digest("event", before, *(row[name] for name in _EVENT))
+    return _seal_digest("event", before, *(row[name] for name in _EVENT))
 
 
-def _digest(*parts: Any) -> str:
+def _seal_digest(*parts: Any) -> str:
     # JSON keeps apart what a plain joint would not: ("ab", "c") and ("a", "bc"), or 1 and "1".
     # What is no text or number was never written here: its digest only has to be another one.
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True, default=repr).encode()).hexdigest()

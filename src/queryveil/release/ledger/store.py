@@ -240,7 +240,7 @@ class Store:
         """Write to the ledger, which is made if it is missing: with what is written, or not at all."""
         if self._path is not None:
             output.outside_releases(self._path, option="")
-        if self._path is None or not self._missing() or not self._made(write):
+        if self._path is None or not self._missing() or not self._create_file(write):
             with self.transaction(write=True, create=self._path is None) as connection:
                 write(connection)
 
@@ -250,7 +250,7 @@ class Store:
         except OSError:
             return True
 
-    def _made(self, write: Callable[[Connection], None]) -> bool:
+    def _create_file(self, write: Callable[[Connection], None]) -> bool:
         """Make the file under another name first; False if somebody else has made one meanwhile.
 
         A ledger that was half made when its process died would look like one that lost its content.
@@ -264,7 +264,7 @@ class Store:
             draft._path, draft._name = temporary, self.name
             with draft.transaction(write=True, create=True) as connection:
                 write(connection)
-            _appear(temporary, path)
+            _link_into_place(temporary, path)
         except FileExistsError:
             return False
         except OSError as error:
@@ -332,7 +332,7 @@ class Store:
         return f"open it first: {command(line, call)}"
 
 
-def _appear(temporary: Path, path: Path) -> None:
+def _link_into_place(temporary: Path, path: Path) -> None:
     """Give a complete file its name, unless the name is taken; both survive a power cut."""
     try:
         os.link(temporary, path)

@@ -64,7 +64,7 @@ def findings(store: Store) -> Findings:
     """All problems of a ledger; what is no ledger at all is refused as ever."""
     try:
         with store.transaction(write=False) as connection:
-            problems, expected = _compared(store, connection)
+            problems, expected = _compare_chains(store, connection)
     except InputError as error:
         damaged = f"{store.name} is damaged: "
         if not error.message.startswith(damaged):
@@ -74,18 +74,20 @@ def findings(store: Store) -> Findings:
     return Findings(chains=chains, problems=tuple(problems))
 
 
-def _compared(store: Store, connection: Connection) -> tuple[list[str], dict[str, list[str]]]:
+def _compare_chains(store: Store, connection: Connection) -> tuple[list[str], dict[str, list[str]]]:
     expected, there = recomputed(store, connection), found(connection)
     numbers: dict[str, list[int]] = {}
     for event in events(connection, None):
         numbers.setdefault(event.source, []).append(event.id)
     problems: list[str] = []
     for source in sorted({*expected, *there}):
-        problems += _broken(source, expected.get(source, []), there.get(source, []), numbers.get(source, []))
+        problems += _chain_breaks(
+            source, expected.get(source, []), there.get(source, []), numbers.get(source, [])
+        )
     return problems, expected
 
 
-def _broken(source: str, expected: list[str], there: list[str], numbers: list[int]) -> list[str]:
+def _chain_breaks(source: str, expected: list[str], there: list[str], numbers: list[int]) -> list[str]:
     """Where the chain of a source first breaks: whatever comes after it cannot be told."""
     if not expected:
         return [f"'{source}' has seals and no budget: its budget was taken away"]

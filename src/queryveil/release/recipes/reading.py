@@ -110,21 +110,21 @@ def content_of(path: Path) -> dict[str, Any]:
         document.wrong(f"it is not YAML{f' (line {mark.line + 1})' if mark is not None else ''}")
     if not isinstance(root, yaml.MappingNode):
         document.wrong("it is not a list of names and values")
-    return dict(_plain(root, document))
+    return dict(_to_plain_value(root, document))
 
 
-def _plain(node: yaml.Node, document: Document) -> Any:
+def _to_plain_value(node: yaml.Node, document: Document) -> Any:
     if isinstance(node, yaml.MappingNode):
         found: dict[str, Any] = {}
         for key, value in node.value:
-            name = _plain(key, document)
+            name = _to_plain_value(key, document)
             if not isinstance(name, str):
                 document.wrong(f"a name is missing or not a text (line {key.start_mark.line + 1})")
             if name in found:
                 document.wrong(f"a name is given twice (line {key.start_mark.line + 1})")
-            found[name] = _plain(value, document)
+            found[name] = _to_plain_value(value, document)
         return found
     if isinstance(node, yaml.SequenceNode):
-        return [_plain(one, document) for one in node.value]
+        return [_to_plain_value(one, document) for one in node.value]
     empty = getattr(node, "style", None) is None and node.value.lower() in _NOTHING
     return None if empty else str(node.value)

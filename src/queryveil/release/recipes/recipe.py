@@ -108,7 +108,7 @@ class Recipe:
     def read(cls, path: str | Path) -> Recipe:
         """The recipe in a file. Whatever is wrong with it is said with the name of the file."""
         file = Path(path)
-        return _parsed(content_of(file), file)
+        return _parse_recipe(content_of(file), file)
 
     def text(self) -> str:
         """The file, with a comment for each part. Samples of columns stand in it only if the recipe has them."""
@@ -117,35 +117,35 @@ class Recipe:
     def write(self, path: str | Path) -> Recipe:
         """Write the file, which must not exist; the recipe as it is read from there."""
         file = Path(path)
-        moved = dataclasses.replace(self._moved(file.parent), name=file.name)
+        moved = dataclasses.replace(self._relocate(file.parent), name=file.name)
         with new_files.new_files(file) as (new,):
             new.write_text(moved.text(), encoding="utf-8")
         return moved
 
-    def _moved(self, home: Path) -> Recipe:
+    def _relocate(self, home: Path) -> Recipe:
         """The same recipe, with paths as they are seen from another folder."""
         if Path(os.path.realpath(home)) == Path(os.path.realpath(self.home)):
             return dataclasses.replace(self, home=home)
 
-        def seen(text: str | None) -> str | None:
-            there = None if text is None else _placed(self.home, text)
+        def relocate_path(text: str | None) -> str | None:
+            there = None if text is None else _resolve_from(self.home, text)
             return (
                 text
-                if there is None or (there == text and not _relative(there))
+                if there is None or (there == text and not _is_relative(there))
                 else os.path.relpath(there, home)
             )
 
         files = _file_parameters(self.method)
         return dataclasses.replace(
             self,
-            log=tuple(str(seen(one)) for one in self.log),
+            log=tuple(str(relocate_path(one)) for one in self.log),
             parameters={
-                name: seen(value) if name in files and isinstance(value, str) else value
+                name: relocate_path(value) if name in files and isinstance(value, str) else value
                 for name, value in self.parameters.items()
             },
-            ledger=seen(self.ledger),
-            out=str(seen(self.out)),
-            private=seen(self.private),
+            ledger=relocate_path(self.ledger),
+            out=str(relocate_path(self.out)),
+            private=relocate_path(self.private),
             home=home,
         )
 
@@ -157,11 +157,11 @@ class Recipe:
                 "files": list(self.log),
                 **({"columns": dict(self.columns)} if self.columns is not None else {}),
                 "columns_confirmed": self.columns_confirmed,
-                **{name: _listed(value) for name, value in self.reading.items()},
+                **{name: _to_lists(value) for name, value in self.reading.items()},
             },
             "method": self.method,
             **({"items": list(self.items)} if self.items is not None else {}),
-            "parameters": {name: _listed(value) for name, value in self.parameters.items()},
+            "parameters": {name: _to_lists(value) for name, value in self.parameters.items()},
             **({"users": self.users} if self.users is not None else {}),
             **({"budget": {"ledger": self.ledger, "source": self.source}} if self.ledger else {}),
             "out": self.out,
@@ -172,7 +172,7 @@ class Recipe:
     @property
     def digest(self) -> str:
         """SHA-256 of what the recipe says; comments, samples and order of the file do not change it."""
-        return folder.digest_of(folder.as_json(_sorted(self.as_dict())).encode())
+        return folder.digest_of(folder.as_json(_sort_keys(self.as_dict())).encode())
 
     @property
     def label(self) -> str:
@@ -184,7 +184,7 @@ class Recipe:
 
     def placed(self, path: str) -> str:
         """A path of the recipe, as it is seen from here."""
-        return _placed(self.home, path)
+        return _resolve_from(self.home, path)
 
     def mechanism(self) -> Mechanism:
         """The method with its parameters."""
@@ -267,7 +267,7 @@ def publish_recipe(
 # -- reading -------------------------------------------------------------------------------------------------
 
 
-def _parsed(content: Mapping[str, Any], file: Path) -> Recipe:
+def _parse_recipe(content: Mapping[str, Any], file: Path) -> Recipe:
     document = Document(file.name)
     document.only(content, _SECTIONS, "a recipe")
     if content.get("recipe") != VERSION:
@@ -286,9 +286,9 @@ def _parsed(content: Mapping[str, Any], file: Path) -> Recipe:
     }
     made: dict[str, Any] = {
         "log": document.texts(log.get("files", []), "files"),
-        "columns": _columns(document, log),
+        "columns": _read_columns(document, log),
         "columns_confirmed": document.typed(log.get("columns_confirmed", "false"), "columns_confirmed", bool),
-        "reading": _reading(document, log),
+        "reading": _read_options(document, log),
         "method": method,
         "parameters": {name: document.parameter(value, known[name]) for name, value in given.items()},
         "users": None if content.get("users") is None else document.typed(content["users"], "users", int),
@@ -310,7 +310,7 @@ def _reading_options() -> dict[str, type]:
     return {**_OF_READ, **{one.name: one.type for one in parameters(ReadOptions)}}
 
 
-def _reading(document: Document, log: Mapping[str, Any]) -> dict[str, Any]:
+def _read_options(document: Document, log: Mapping[str, Any]) -> dict[str, Any]:
     declared = {one.name: one for one in parameters(ReadOptions)}
     return {
         name: document.typed(value, name, _OF_READ[name])
@@ -321,7 +321,7 @@ def _reading(document: Document, log: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _columns(document: Document, log: Mapping[str, Any]) -> dict[str, str | int] | None:
+def _read_columns(document: Document, log: Mapping[str, Any]) -> dict[str, str | int] | None:
     if "columns" not in log:
         return None
     found = document.section(log, "columns", COLUMNS)
@@ -341,21 +341,21 @@ def _file_parameters(method: str) -> set[str]:
     return {one.name for one in parameters(MECHANISMS[method]) if one.declaration.path}
 
 
-def _relative(text: str) -> bool:
+def _is_relative(text: str) -> bool:
     return text != "-" and "://" not in text and not Path(text).is_absolute()
 
 
-def _placed(home: Path, text: str) -> str:
-    return str(home / text) if _relative(text) else text
+def _resolve_from(home: Path, text: str) -> str:
+    return str(home / text) if _is_relative(text) else text
 
 
-def _listed(value: Any) -> Any:
+def _to_lists(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _sorted(value: Any) -> Any:
+def _sort_keys(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
+        return {name: _sort_keys(value[name]) for name in sorted(value)}
     return value
 
 

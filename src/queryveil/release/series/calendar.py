@@ -55,7 +55,7 @@ class Calendar:
         """From dates, or texts such as 2026-01-31."""
         if period not in PERIODS:
             raise UsageError(f"there is no period '{period}'", instead(period, PERIODS))
-        made = cls(period=period, first=_date(first, _first), last=_date(last, _last))
+        made = cls(period=period, first=_date(first, _check_first), last=_date(last, _check_last))
         made.periods()
         return made
 
@@ -64,17 +64,17 @@ class Calendar:
         if self.last < self.first:
             raise UsageError(
                 "the series ends before it begins",
-                f"pass a {_last()} that is not before {_first()}",
+                f"pass a {_check_last()} that is not before {_check_first()}",
             )
-        found, first = [], _begin(self.period, self.first)
+        found, first = [], _period_start(self.period, self.first)
         if first != self.first:
             raise UsageError(
                 f"the series begins within a {self.period}",
-                f"pass {_first(first)} or {_first(_after(self.period, first))}",
+                f"pass {_check_first(first)} or {_check_first(_next_start(self.period, first))}",
             )
         while first <= self.last:
-            after = _after(self.period, first)
-            found.append(Period(_name(self.period, first), first, after))
+            after = _next_start(self.period, first)
+            found.append(Period(_period_name(self.period, first), first, after))
             first = after
             if len(found) > _MOST:
                 raise UsageError(f"the series has more than {_MOST:,} periods", "choose longer periods")
@@ -82,7 +82,7 @@ class Calendar:
             before, ends = found[-1].first - datetime.timedelta(days=1), first - datetime.timedelta(days=1)
             raise UsageError(
                 f"the series ends within a {self.period}",
-                f"pass {_last(ends)} or an earlier end such as {before}",
+                f"pass {_check_last(ends)} or an earlier end such as {before}",
             )
         return found
 
@@ -94,9 +94,9 @@ class Calendar:
         if not future:
             return
         before = future[0].first - datetime.timedelta(days=1)
-        earlier = _last(before)
+        earlier = _check_last(before)
         if len(future) == len(periods):
-            earlier = f"an earlier {_first()} and {_last()}"
+            earlier = f"an earlier {_check_first()} and {_check_last()}"
         raise UsageError(
             f"the {self.period} {future[0].name} has not ended: it ends at {future[0].end:%Y-%m-%d %H:%M} UTC",
             f"pass {earlier}, or wait until it has ended",
@@ -108,7 +108,7 @@ def named(name: str) -> tuple[str, Period]:
     for period, layout, tail in ((DAY, "%Y-%m-%d", ""), (WEEK, "%G-W%V-%u", "-1"), (MONTH, "%Y-%m", "")):
         try:
             first = datetime.datetime.strptime(f"{name}{tail}", layout).date()
-            found = Period(_name(period, first), first, _after(period, first))
+            found = Period(_period_name(period, first), first, _next_start(period, first))
         except (ValueError, OverflowError):
             continue
         if found.name == name:
@@ -130,28 +130,28 @@ def _date(given: object, name_it: Callable[[datetime.date | None], str]) -> date
         raise UsageError(f"{name_it(None)} is not a date", f"pass a day such as {example}") from None
 
 
-def _begin(period: str, day: datetime.date) -> datetime.date:
+def _period_start(period: str, day: datetime.date) -> datetime.date:
     if period == WEEK:
         return day - datetime.timedelta(days=day.weekday())
     return day.replace(day=1) if period == MONTH else day
 
 
-def _after(period: str, first: datetime.date) -> datetime.date:
+def _next_start(period: str, first: datetime.date) -> datetime.date:
     if period == MONTH:
         return (first.replace(day=28) + datetime.timedelta(days=4)).replace(day=1)
     return first + datetime.timedelta(days=7 if period == WEEK else 1)
 
 
-def _name(period: str, first: datetime.date) -> str:
+def _period_name(period: str, first: datetime.date) -> str:
     if period == WEEK:
         year, week, _ = first.isocalendar()
         return f"{year}-W{week:02d}"
     return f"{first:%Y-%m}" if period == MONTH else first.isoformat()
 
 
-def _first(day: datetime.date | None = None) -> str:
+def _check_first(day: datetime.date | None = None) -> str:
     return argument("start", day and str(day), option="from")
 
 
-def _last(day: datetime.date | None = None) -> str:
+def _check_last(day: datetime.date | None = None) -> str:
     return argument("end", day and str(day), option="to")

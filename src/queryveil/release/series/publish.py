@@ -119,7 +119,7 @@ def publish_series(
     apart = Path(private) if private is not None else folder.private_folder(place)
     _refuse_place(place, apart, resume=resume)
     if book is not None and source:
-        planning.refuse_unaffordable(book, source, plan, promised, _left(place, periods))
+        planning.refuse_unaffordable(book, source, plan, promised, _pending_periods(place, periods))
     log = as_log(log() if callable(log) else log)
     plan = segmented.said(plan, log.segmented)
     log.need("time", "a series")
@@ -132,21 +132,21 @@ def publish_series(
             f"check {argument('start', option='from')} and {argument('end', option='to')}, or pass "
             f"{argument('allow_empty', True)} to publish empty releases",
         )
-    warnings = _check_complete(log, _left(place, periods), allow=allow_incomplete_period)
-    head = _head(name, plan, said)
-    with _claimed(place, apart, resume=resume):
+    warnings = _check_complete(log, _pending_periods(place, periods), allow=allow_incomplete_period)
+    head = _index_head(name, plan, said)
+    with _claim_series(place, apart, resume=resume):
         _same_series(place, head, calendar, promised)
-        left = _left(place, periods)
+        left = _pending_periods(place, periods)
         if book is not None and source:  # again: others may have charged it while the log was read
             planning.refuse_unaffordable(book, source, plan, promised, left)
-        made = _written(place, head, calendar, promised)
+        made = _write_index(place, head, calendar, promised)
         common: dict[str, Any] = {"ledger": book, "source": source, "recipe": recipe, "noise": noise}
         common |= {"users": users, "i_understand": i_understand, "allow_empty": True}
         with log.unchanged():
             _note_privately(log, log.rows - inside, apart, told)
             for one in left:
                 _publish_one(log, mechanism, one, place, apart, told, {**common, "about": own[one.name]})
-                made = _written(place, head, calendar, promised)
+                made = _write_index(place, head, calendar, promised)
     return Series(name=name, path=place, promise=promised, content=made, warnings=warnings)
 
 
@@ -235,7 +235,7 @@ def _refuse_place(place: Path, apart: Path, *, resume: bool) -> None:
 
 
 @contextlib.contextmanager
-def _claimed(place: Path, apart: Path, *, resume: bool) -> Any:
+def _claim_series(place: Path, apart: Path, *, resume: bool) -> Any:
     """One process at a time; a new place, or one that holds a series."""
     _refuse_place(place, apart, resume=resume)
     with output.disk_errors(place), appearing.claim_paths(place):
@@ -270,7 +270,7 @@ def _note_privately(
             file.chmod(0o600)
 
 
-def _left(place: Path, periods: list[Period]) -> list[Period]:
+def _pending_periods(place: Path, periods: list[Period]) -> list[Period]:
     """The periods that are not published yet."""
     return [one for one in periods if not _is_there(place, one)]
 
@@ -282,7 +282,7 @@ def _is_there(place: Path, period: Period) -> bool:
     return folder.is_release(place / period.name)
 
 
-def _head(name: str, plan: Plan, said: Mapping[str, str]) -> dict[str, Any]:
+def _index_head(name: str, plan: Plan, said: Mapping[str, str]) -> dict[str, Any]:
     planned = plan.as_dict()
     return {
         "name": name,
@@ -305,7 +305,7 @@ def _same_series(place: Path, head: Mapping[str, Any], calendar: Calendar, promi
         there |= {"about": found.get("about", {})}
         there |= {"from": found["calendar"]["from"], "to": found["calendar"]["to"]}
         there |= {"period": found["calendar"]["period"], "unit": found["guarantee"]["unit"]}
-        there |= {"guarantee": _figures(found["guarantee"])}
+        there |= {"guarantee": _guarantee_figures(found["guarantee"])}
         published = {str(one["period"]): str(one["manifest_sha256"]) for one in found["periods"]}
     except (ValueError, KeyError, TypeError):
         raise UsageError(
@@ -314,7 +314,11 @@ def _same_series(place: Path, head: Mapping[str, Any], calendar: Calendar, promi
     wanted = {name: head[name] for name in ("name", "method", "parameters")}
     wanted |= {"about": head.get("about", {})}
     wanted |= {"from": calendar.first.isoformat(), "to": calendar.last.isoformat()}
-    wanted |= {"period": calendar.period, "unit": promised.unit, "guarantee": _figures(promised.as_dict())}
+    wanted |= {
+        "period": calendar.period,
+        "unit": promised.unit,
+        "guarantee": _guarantee_figures(promised.as_dict()),
+    }
     other = [name for name, value in json.loads(json.dumps(wanted)).items() if there[name] != value]
     if other:
         raise UsageError(
@@ -324,7 +328,7 @@ def _same_series(place: Path, head: Mapping[str, Any], calendar: Calendar, promi
     _refuse_gone(place, published)
 
 
-def _figures(stated: Mapping[str, Any]) -> list[Any]:
+def _guarantee_figures(stated: Mapping[str, Any]) -> list[Any]:
     """Kind and numbers of both guarantees; words may be those of another version."""
     names = ("kind", "epsilon", "delta", "mu", "p")
     return [[stated[which].get(name) for name in names] for which in ("one_period", "whole_series")]
@@ -342,7 +346,7 @@ def _refuse_gone(place: Path, published: Mapping[str, str]) -> None:
             )
 
 
-def _written(
+def _write_index(
     place: Path, head: Mapping[str, Any], calendar: Calendar, promised: Promise
 ) -> Mapping[str, Any]:
     """Write the index of what is there; each of its files is whole at any time, and series.json comes last."""

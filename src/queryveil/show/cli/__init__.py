@@ -22,13 +22,15 @@ def run() -> NoReturn:
 
         app.run()  # it answers an interrupt itself, once it is ready to
     except KeyboardInterrupt:
-        _end("interrupted", "interrupted", "run it again when you like", 130)
+        _exit_with_message("interrupted", "interrupted", "run it again when you like", 130)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        _end("output", f"queryveil cannot be loaded ({reason})", "raise the limit (ulimit -n, ulimit -v)", 6)
+        _exit_with_message(
+            "output", f"queryveil cannot be loaded ({reason})", "raise the limit (ulimit -n, ulimit -v)", 6
+        )
 
 
-def _end(kind: str, message: str, hint: str, code: int) -> NoReturn:
+def _exit_with_message(kind: str, message: str, hint: str, code: int) -> NoReturn:
     """The last sentence where nothing is loaded that could say it better."""
     error = {"kind": kind, "message": message, "hint": hint}
     said = json.dumps({"error": error}) if "--json" in sys.argv else f"Error: {message}; {hint}."

@@ -72,7 +72,7 @@ def show(found: qv.Advice, out: Path | None) -> None:
         (
             option.method,
             option.label or str(option.varied_value),
-            *(_number(option.figures.get(name)) for name in names),
+            *(_format_number(option.figures.get(name)) for name in names),
             "<- recommended" if option is found.best else f"({option.weaker})" if option.weaker else "",
         )
         for option in found.options
@@ -94,7 +94,7 @@ def show(found: qv.Advice, out: Path | None) -> None:
         console.labelled("wrote", f"{out}: curves as SVG, table.csv, advice.json; for you alone")
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:,.0f}" if value >= 10 else f"{value:.4g}"

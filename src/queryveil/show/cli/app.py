@@ -35,7 +35,7 @@ app = App(
 commands.add_to(app)
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib import metadata
 
@@ -46,7 +46,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Publish search logs without exposing the people in them.
@@ -68,9 +68,9 @@ def run() -> NoReturn:
     _tolerate_any_locale()
     _silence_libraries()
     memory.limit_reservations()
-    with _answering() as asked, interruptions.track_results() as stands:
+    with _interruptible() as asked, interruptions.track_results() as stands:
         try:
-            code = _ended(asked, stands)
+            code = _run_command(asked, stands)
         except KeyboardInterrupt:  # one more, while the first was answered
             code = INTERRUPTED
         asked.over = True
@@ -82,7 +82,7 @@ def run() -> NoReturn:
     sys.exit(code)
 
 
-def _ended(asked: _Asked, stands: interruptions.Standing) -> int:
+def _run_command(asked: _Asked, stands: interruptions.Standing) -> int:
     """Run the command; its exit code."""
     try:
         if not _HARMLESS & set(sys.argv):
@@ -92,7 +92,7 @@ def _ended(asked: _Asked, stands: interruptions.Standing) -> int:
         # An engine that is interrupted fails with an error of its own.
         if asked.signals or isinstance(error, KeyboardInterrupt):
             return INTERRUPTED
-        return _failed(error, stands)
+        return _report_failure(error, stands)
     # Typer hands back an interrupt as its code, without a word; what is being destroyed swallows one.
     if asked.signals:
         return INTERRUPTED
@@ -113,7 +113,7 @@ class _Asked:
 
 
 @contextlib.contextmanager
-def _answering() -> Iterator[_Asked]:
+def _interruptible() -> Iterator[_Asked]:
     """Make a request to stop an interrupt, wherever it comes."""
     asked = _Asked()
     for one in interruptions.SIGNALS:
@@ -134,7 +134,7 @@ def _answering() -> Iterator[_Asked]:
         sys.unraisablehook = usual
 
 
-def _failed(error: BaseException, stands: interruptions.Standing) -> int:
+def _report_failure(error: BaseException, stands: interruptions.Standing) -> int:
     if isinstance(error, QueryveilError):
         if os.environ.get("QUERYVEIL_DEBUG"):
             raise error

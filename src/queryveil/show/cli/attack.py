@@ -52,20 +52,20 @@ def add_to(app: typer.Typer) -> None:
 
 def _add_attack(name: str, app: help.App) -> None:
     cls = qv.ATTACKS[name]
-    made = [_parameter(one) for one in cls.inputs] + options.declared([cls], required=True)
+    made = [_attack_parameter(one) for one in cls.inputs] + options.declared([cls], required=True)
     if any(one.kind in _LOGS for one in cls.inputs):
         made += options.reading_parameters()
     if _takes_releases(cls):
         made += options.own_parameters([("save", Save, False), ("private", releases.Private, None)])
     made += options.own_parameters([("as_json", options.Json, False)])
-    app.command(name, help=cls.__doc__)(options.with_signature(_attacker(cls), made))
+    app.command(name, help=cls.__doc__)(options.with_signature(_attack_command(cls), made))
 
 
 def _takes_releases(cls: type[qv.Attack]) -> bool:
     return any(one.kind in _RELEASES for one in cls.inputs)
 
 
-def _parameter(one: qv.AttackInput) -> inspect.Parameter:
+def _attack_parameter(one: qv.AttackInput) -> inspect.Parameter:
     kind: Any = str if one.kind in _LOGS else Path
     kind = list[kind] if one.many else kind
     metavar = one.name.upper().replace("_", "-") + ("..." if one.many else "")
@@ -82,22 +82,24 @@ def _parameter(one: qv.AttackInput) -> inspect.Parameter:
     )
 
 
-def _attacker(cls: type[qv.Attack]) -> Any:
+def _attack_command(cls: type[qv.Attack]) -> Any:
     def attack(**given: Any) -> None:
         as_json, keep = given.pop("as_json"), given.pop("save", False)
         private = given.pop("private", None)
         how = options.reading(given) if any(one.kind in _LOGS for one in cls.inputs) else {}
         made = cls(**options.given(cls, given))
-        named = [(one.kind, each) for one in cls.inputs for each in _each(given[one.name])]
-        folders = [near for kind, each in named if kind != "file" and (near := _release(kind, Path(each)))]
+        named = [(one.kind, each) for one in cls.inputs for each in _as_list(given[one.name])]
+        folders = [
+            near for kind, each in named if kind != "file" and (near := _release_folder(kind, Path(each)))
+        ]
         apart = dict(releases.paired(folders, private))
         # Logs come last: what can be refused is refused before a long one is read.
         order = sorted(
-            cls.inputs, key=lambda one: any(_is_log(one.kind, each) for each in _each(given[one.name]))
+            cls.inputs, key=lambda one: any(_is_log(one.kind, each) for each in _as_list(given[one.name]))
         )
-        loaded = {one.name: _loaded(one, given[one.name], how, keep, apart) for one in order}
+        loaded = {one.name: _load_input(one, given[one.name], how, keep, apart) for one in order}
         inputs = [loaded[one.name] for one in cls.inputs]
-        beside = _beside(inputs) if keep else []
+        beside = _named_releases(inputs) if keep else []
         with console.progress("attacking") as progress:
             found = made.run(*inputs, progress=progress)
         kept = [str(qv.keep_attack(one, made, found)) for one in beside]
@@ -114,28 +116,28 @@ def _attacker(cls: type[qv.Attack]) -> Any:
     return attack
 
 
-def _beside(inputs: list[Any]) -> list[qv.Release]:
+def _named_releases(inputs: list[Any]) -> list[qv.Release]:
     """The releases that were named, beside which a result can be kept."""
-    named = [one for given in inputs for one in _each(given) if isinstance(one, qv.Release)]
+    named = [one for given in inputs for one in _as_list(given) if isinstance(one, qv.Release)]
     if not named:
         raise qv.UsageError("there is no release to save the result with", "name one, or leave out --save")
     return named
 
 
-def _each(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _loaded(one: qv.AttackInput, value: Any, how: dict[str, Any], keep: bool, apart: _Apart) -> Any:
+def _load_input(one: qv.AttackInput, value: Any, how: dict[str, Any], keep: bool, apart: _Apart) -> Any:
     """What the attack receives for what was typed."""
-    found = [_load(one.kind, each, how, keep, apart) for each in _each(value)]
+    found = [_load_one(one.kind, each, how, keep, apart) for each in _as_list(value)]
     return found if one.many else found[0] if found else None
 
 
-def _load(kind: str, value: Any, how: dict[str, Any], keep: bool, apart: _Apart) -> Any:
+def _load_one(kind: str, value: Any, how: dict[str, Any], keep: bool, apart: _Apart) -> Any:
     if kind == "file":
         return Path(value)
-    folder = _release(kind, Path(value))
+    folder = _release_folder(kind, Path(value))
     if folder is not None:
         found = releases.load(folder, apart[folder])
         if keep:
@@ -146,10 +148,10 @@ def _load(kind: str, value: Any, how: dict[str, Any], keep: bool, apart: _Apart)
 
 
 def _is_log(kind: str, value: Any) -> bool:
-    return kind in _LOGS and _release(kind, Path(value)) is None
+    return kind in _LOGS and _release_folder(kind, Path(value)) is None
 
 
-def _release(kind: str, path: Path) -> Path | None:
+def _release_folder(kind: str, path: Path) -> Path | None:
     """The release folder that was named, itself or by one of its tables; None for a log."""
     if kind == "release":
         return path

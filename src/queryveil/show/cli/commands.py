@@ -45,7 +45,7 @@ class Lazy(Group):
 
     def list_commands(self, ctx: Any) -> list[str]:
         for name in COMMANDS.plugins:
-            self.commands.setdefault(name, _listed(name, COMMANDS[name]))
+            self.commands.setdefault(name, _list_command(name, COMMANDS[name]))
         return list(self.commands)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -58,14 +58,14 @@ class Lazy(Group):
         return name, loaded(str(name)) if found is not None else None, rest
 
 
-def _listed(name: str, add: Callable[[App], None]) -> Any:
+def _list_command(name: str, add: Callable[[App], None]) -> Any:
     """Return a command that only shows its sentence."""
-    return alone(name, lambda app: app.command(name, help=getdoc(add))(_nothing))
+    return alone(name, lambda app: app.command(name, help=getdoc(add))(_placeholder))
 
 
 def add_to(app: typer.Typer) -> None:
     for name, sentence in SENTENCES.items():
-        app.command(name, help=sentence)(_nothing)
+        app.command(name, help=sentence)(_placeholder)
 
 
 def loaded(name: str) -> Any:
@@ -73,5 +73,5 @@ def loaded(name: str) -> Any:
     return alone(name, COMMANDS[name])
 
 
-def _nothing() -> None:
+def _placeholder() -> None:
     """Stands for a command that is not loaded."""

@@ -41,25 +41,25 @@ def as_json(document: Any) -> None:
 def line(text: str = "", *, label: str = "") -> None:
     """One line on standard output, its label in the colour of what it says."""
     text = printable(text)
-    _print(text.replace(label, coloured(label), 1) if label else text)
+    _print_stdout(text.replace(label, coloured(label), 1) if label else text)
 
 
 def title(text: str) -> None:
     """A line that stands out on a terminal."""
-    _print(heading(printable(text)))
+    _print_stdout(heading(printable(text)))
 
 
-def _print(text: str) -> None:
+def _print_stdout(text: str) -> None:
     """A reader that went away (`| head`) does not stop the work."""
     try:
-        _echo(text)
+        _print_line(text)
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
 
 
-def _echo(text: str, *, err: bool = False) -> None:
+def _print_line(text: str, *, err: bool = False) -> None:
     """Print a line where no sign of life stands: it is taken away before and comes back below."""
     for sign in _signs:
         sign.stop()
@@ -71,7 +71,7 @@ def _echo(text: str, *, err: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def _alive(sign: Status | Progress) -> Iterator[None]:
+def _show_spinner(sign: Status | Progress) -> Iterator[None]:
     _signs.append(sign)
     try:
         with sign:
@@ -87,26 +87,26 @@ def printable(text: str) -> str:
 
 def labelled(label: str, text: str) -> None:
     """A label and a text that wraps beside it, in the vocabulary of the command line."""
-    for number, one in enumerate(_wrapped(render(text, as_option).split(), 0)):
+    for number, one in enumerate(_wrap_words(render(text, as_option).split(), 0)):
         shown = label if number == 0 else ""
         line(f"  {shown:<{_LABEL - 2}}{one}", label=shown)
 
 
 def paragraph(text: str) -> None:
     """Sentences that wrap, a little to the right."""
-    for one in _wrapped(text.split(), 0):
+    for one in _wrap_words(text.split(), 0):
         line(f"   {one}")
 
 
 def typed(label: str, command: str) -> None:
     """A label and a command that a shell takes as it stands: it breaks between words only, with a \\ before."""
-    rows = _wrapped([shlex.quote(word) for word in shlex.split(command)], 2)
+    rows = _wrap_words([shlex.quote(word) for word in shlex.split(command)], 2)
     for number, one in enumerate(rows):
         more = " \\" if number + 1 < len(rows) else ""
         line(f"  {label if number == 0 else '':<{_LABEL - 2}}{one}{more}")
 
 
-def _wrapped(words: Sequence[str], spare: int) -> list[str]:
+def _wrap_words(words: Sequence[str], spare: int) -> list[str]:
     width = max(40, min(Console().width, 100)) - _LABEL - 2 - spare
     row, rows = "", []
     for word in words:
@@ -151,9 +151,9 @@ def _takes_colour(stream: Any) -> bool:
 def warn(message: str, hint: str) -> None:
     """One sentence, or one JSON document, on standard error; the work goes on."""
     if "--json" in sys.argv:
-        _echo(json.dumps({"warning": {"message": message, "hint": hint}}), err=True)
+        _print_line(json.dumps({"warning": {"message": message, "hint": hint}}), err=True)
     else:
-        _echo(_said("Warning:", message, hint), err=True)
+        _print_line(_error_sentence("Warning:", message, hint), err=True)
 
 
 def fail(error: QueryveilError) -> None:
@@ -169,10 +169,10 @@ def as_option(reference: Argument | Command) -> str:
     option = name if name.startswith("-") else f"--{name}"
     if reference.value is None or reference.value is True:
         return option
-    return f"{option} {_typed(reference.value)}"
+    return f"{option} {_command_line_value(reference.value)}"
 
 
-def _typed(value: Any) -> str:
+def _command_line_value(value: Any) -> str:
     """A value as it is typed after an option: lists with commas, texts by name with an equals sign."""
     if isinstance(value, dict):
         text = ",".join(
@@ -191,13 +191,13 @@ def fail_with(kind: str, message: str, hint: str, more: Mapping[str, Any] | None
     if "--json" in sys.argv:
         said = json.dumps({"error": {**(more or {}), "kind": kind, "message": message, "hint": hint}})
     else:
-        said = _said("Error:", message, hint)
+        said = _error_sentence("Error:", message, hint)
     # The exit code tells the same, also where standard error is full or closed.
     with contextlib.suppress(OSError):
         typer.echo(said, err=True)
 
 
-def _said(label: str, message: str, hint: str) -> str:
+def _error_sentence(label: str, message: str, hint: str) -> str:
     """A sentence with its way out; one that asks ends with its question mark."""
     text = printable(f"{message}{'; ' + hint if hint else ''}")
     return f"{coloured(label, err=True)} {text}{'' if text.endswith('?') else '.'}"
@@ -211,7 +211,7 @@ def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
         return
     columns = (TextColumn("  {task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    with _alive(bar):
+    with _show_spinner(bar):
         task = bar.add_task(what, total=None)
 
         def step(done: int, total: int) -> None:
@@ -226,5 +226,5 @@ def waiting(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with _alive(Console(stderr=True).status(what)):
+    with _show_spinner(Console(stderr=True).status(what)):
         yield

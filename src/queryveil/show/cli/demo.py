@@ -39,12 +39,12 @@ def demo(
 ) -> None:
     """Generate a log, look at its risk, publish its queries privately, verify, attack and evaluate the release."""
     settings = qv.SETTINGS["medium"] if users == 65_000 else qv.LogSettings(users=users)
-    with _made(out):
-        _show(out, settings, as_json)
+    with _make_folder(out):
+        _run_demo(out, settings, as_json)
 
 
 @contextlib.contextmanager
-def _made(out: Path) -> Iterator[None]:
+def _make_folder(out: Path) -> Iterator[None]:
     """A new folder, gone again if the demo fails."""
     output.new_folder(out)
     made = False
@@ -62,8 +62,8 @@ def _made(out: Path) -> Iterator[None]:
         raise
 
 
-def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
-    say = _nothing if as_json else _step
+def _run_demo(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
+    say = _print_nothing if as_json else _print_step
     say("A search log, published without exposing anybody", _OPENING)
     with console.progress("generating") as progress:
         made = qv.generate(out / "log.tsv.gz", settings, progress=progress)
@@ -75,7 +75,7 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     )
     log = qv.read(made.path)
     found, proposal = qv.inspect(log), qv.propose(log)
-    say("2. How exposed these people are", _exposed(found))
+    say("2. How exposed these people are", _exposure_text(found))
     stages: list[tuple[str, str]] = []
     method = qv.Steered(epsilon=_EPSILON, delta=proposal.delta)
     release = qv.publish(
@@ -88,7 +88,7 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     paper = qv.Zealous(epsilon=_EPSILON, delta=proposal.delta, max_items=1, neighbours="add-remove")
     before = qv.publish(log, paper, items="queries", allow_empty=True)
     top = release.tables["items"].slice(0, _TOP).to_pylist()
-    say("3. What is published instead", _released(release, before))
+    say("3. What is published instead", _release_text(release, before))
     if not as_json:
         shown = [(f"    {row['query']}", f"about {row['count']:,} people") for row in top[:_SHOWN]]
         console.table(shown, right=(1,))
@@ -96,19 +96,19 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     secrets = _published_secrets(made.secrets_file, release)
     linkage = qv.LinkageAttack(known=(_KNOWN,), trials=500)
     attack = linkage.run(log, [release])
-    say("4. Who can be found in it", _attacked(attack, secrets, planted))
+    say("4. Who can be found in it", _attack_text(attack, secrets, planted))
     say("5. What is promised", release.guarantee.plain_words())
     # Kept, and only then reported: the curator's page shows what was just seen.
     qv.keep_attack(release, linkage, attack)
     private = qv.write_curator_report(out / "release", log, metrics=("coverage", "released-share"))
     worth = qv.evaluate(log, release, _MEASURES)
-    say("6. What it is still good for", _useful(worth))
+    say("6. What it is still good for", _utility_text(worth))
     say(
         "Look at it",
         f"Open {out}/release/report.html to see what everybody may see. {private} is for you alone.",
     )
     if not as_json:
-        _figures(found, proposal, made.path, stages, release, checked)
+        _demo_figures(found, proposal, made.path, stages, release, checked)
         _try_it(out)
         return
     console.as_json(
@@ -129,17 +129,17 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     )
 
 
-def _step(title: str, text: str) -> None:
+def _print_step(title: str, text: str) -> None:
     console.line()
     console.title(title)
     console.paragraph(text)
 
 
-def _nothing(_: str, __: str) -> None:
+def _print_nothing(_: str, __: str) -> None:
     """What is said under `--json`."""
 
 
-def _exposed(found: qv.Inspection) -> str:
+def _exposure_text(found: qv.Inspection) -> str:
     share = found.uniqueness[str(_KNOWN)]
     return (
         f"The numbers do not hide anybody. Someone who knows {_KNOWN} things that a person searched for can pick out "
@@ -147,7 +147,7 @@ def _exposed(found: qv.Inspection) -> str:
     )
 
 
-def _released(release: qv.Release, before: qv.Release) -> str:
+def _release_text(release: qv.Release, before: qv.Release) -> str:
     least = release.plan.calibration["users_for_half"]
     many, few = release.released["items"], before.released["items"]
     return (
@@ -157,7 +157,7 @@ def _released(release: qv.Release, before: qv.Release) -> str:
     )
 
 
-def _attacked(attack: qv.AttackResult, secrets: int, planted: int) -> str:
+def _attack_text(attack: qv.AttackResult, secrets: int, planted: int) -> str:
     _, release = attack.figures["results"]
     none = "None of the" if secrets == 0 else f"{secrets:,} of the"
     return (
@@ -167,12 +167,12 @@ def _attacked(attack: qv.AttackResult, secrets: int, planted: int) -> str:
     )
 
 
-def _useful(worth: qv.Evaluation) -> str:
+def _utility_text(worth: qv.Evaluation) -> str:
     share = worth.figures[f"coverage@{_TOP}"].value or 0
     return f"{share * _TOP:.0f} of the log's {_TOP} most frequent searches are in the release."
 
 
-def _figures(
+def _demo_figures(
     found: qv.Inspection,
     proposal: qv.Proposal,
     log: Path,
@@ -200,7 +200,9 @@ def _try_it(out: Path) -> None:
     """The one command that opens the workbench on this log, as this one was called."""
     called = Path(sys.argv[0])
     program = str(called) if called.parent != Path() and not called.is_absolute() else "queryveil"
-    _step("Try it yourself", "This opens the workbench in your browser, on the log that was made up here:")
+    _print_step(
+        "Try it yourself", "This opens the workbench in your browser, on the log that was made up here:"
+    )
     console.typed(
         "", shlex.join([program, "serve", "--folder", str(out), "--releases", str(out / "releases")])
     )

@@ -42,14 +42,14 @@ Top = Annotated[
 ]
 
 
-def _list(wanted: bool) -> None:
+def _list_measures(wanted: bool) -> None:
     if not wanted:
         return
     if "--json" in sys.argv:
-        console.as_json({name: _described(cls) for name, cls in qv.MEASURES.items()})
+        console.as_json({name: _describe_measures(cls) for name, cls in qv.MEASURES.items()})
     else:
         for name, cls in qv.MEASURES.items():
-            about = _described(cls)
+            about = _describe_measures(cls)
             console.line(f"{name}{'@' + ',@'.join(about['defaults']) if about['defaults'] else ''}")
             needs = f"; needs --{about['needs']}" if about["needs"] else ""
             console.labelled("", f"{about['help']} ({_in_units(about)}){needs}")
@@ -66,7 +66,10 @@ def _in_units(stated: dict[str, Any]) -> str:
 
 
 Listing = Annotated[
-    bool, typer.Option("--list", callback=_list, is_eager=True, help="Print the measures and what they say.")
+    bool,
+    typer.Option(
+        "--list", callback=_list_measures, is_eager=True, help="Print the measures and what they say."
+    ),
 ]
 
 _OWN: tuple[tuple[str, Any, Any], ...] = (
@@ -120,7 +123,7 @@ def show(found: list[qv.Evaluation]) -> None:
     rows += [
         (
             name,
-            *(_number(one.figures.get(name)) for one in found),
+            *(_format_figure(one.figures.get(name)) for one in found),
             stated[name].unit,
             "" if stated[name].direction == "neither" else stated[name].direction,
         )
@@ -147,7 +150,7 @@ def show(found: list[qv.Evaluation]) -> None:
     )
 
 
-def _number(figure: qv.Figure | None) -> str:
+def _format_figure(figure: qv.Figure | None) -> str:
     if figure is None:
         return ""
     if figure.value is None:
@@ -159,7 +162,7 @@ def _number(figure: qv.Figure | None) -> str:
     return f"{figure.value:.2e}" if 0 < abs(figure.value) < 5e-4 else f"{figure.value:,.4f}"
 
 
-def _described(cls: type[qv.Measure]) -> dict[str, Any]:
+def _describe_measures(cls: type[qv.Measure]) -> dict[str, Any]:
     return {
         "help": cls.help,
         "unit": cls.unit,

@@ -103,7 +103,7 @@ def generate(
     if like is not None:
         output.new_file(out)  # fitting takes a while, and would be in vain
         reading = {"columns": columns, "time_format": time_format, "header": header, "delimiter": delimiter}
-        found = _fitted(like, reading, changes)
+        found = _fit_settings(like, reading, changes)
         settings = found.settings
     elif setting:
         settings = dataclasses.replace(qv.SETTINGS[setting], **changes)
@@ -133,7 +133,7 @@ def generate(
         )
         return
     if found is not None:
-        _show(found)
+        _print_settings(found)
     console.labelled(
         "wrote", f"{made.path}: {made.rows:,} rows, {made.users:,} users, {made.clicks:,} clicks"
     )
@@ -145,7 +145,7 @@ def generate(
     console.labelled("Next", f"queryveil inspect {made.path}")
 
 
-def _fitted(source: str, reading: dict[str, Any], changes: dict[str, Any]) -> qv.FittedProfile:
+def _fit_settings(source: str, reading: dict[str, Any], changes: dict[str, Any]) -> qv.FittedProfile:
     """Settings like a release folder or a log; `reading` says how the log is read."""
     if (Path(source) / "manifest.json").is_file():
         return qv.fit_generator(source, **changes)
@@ -170,7 +170,7 @@ _SHOWN = (
 """Figures that are shown; the file has all of them."""
 
 
-def _show(found: qv.FittedProfile) -> None:
+def _print_settings(found: qv.FittedProfile) -> None:
     """What was asked for, and what a log of these settings has."""
     for name in _SHOWN:
         if name in found.wanted and name in found.made:

@@ -55,7 +55,7 @@ class Group(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         rows = [
-            (name, _sentence(self.commands[name]))
+            (name, _command_summary(self.commands[name]))
             for name in self.list_commands(ctx)
             if not self.commands[name].hidden
         ]
@@ -96,12 +96,12 @@ def alone(name: str, add: Callable[[App], None]) -> Any:
     """One command with all its options, and no other."""
     group = App()
     # With a callback it stays a group, of which the command is one.
-    group.callback()(_nothing)
+    group.callback()(_placeholder)
     add(group)
     return typer.main.get_command(group).commands[name]  # type: ignore[attr-defined] # it is a group
 
 
-def _nothing() -> None:
+def _placeholder() -> None:
     """Stands for a command that is not loaded."""
 
 
@@ -116,7 +116,7 @@ class App(typer.Typer):
         return super().command(name, **{"cls": Command} | named)
 
 
-def _sentence(command: Any) -> str:
+def _command_summary(command: Any) -> str:
     return " ".join((command.help or "").split("\n\n")[0].split())
 
 
@@ -127,13 +127,13 @@ def usage(command: Any) -> list[str]:
     arguments, needed = [], []
     for one in command.params:
         if one.param_type_name == "argument":
-            arguments.append(_argument(one) if one.required else f"[{_argument(one)}]")
+            arguments.append(_argument_text(one) if one.required else f"[{_argument_text(one)}]")
         elif one.required:
-            needed.append(f"{one.opts[0]} {_value(one)}")
+            needed.append(f"{one.opts[0]} {_value_placeholder(one)}")
     return [*arguments, *needed, "[OPTIONS]"]
 
 
-def _argument(one: Any) -> str:
+def _argument_text(one: Any) -> str:
     return str(one.metavar or one.name.upper()).strip("[]")
 
 
@@ -183,13 +183,13 @@ def _write_groups(params: Iterable[Any], formatter: Any, *, whole: bool = True) 
 def option_names(one: Any) -> str:
     """Return an option with its short form and its value, or an argument, as help lists it."""
     if one.param_type_name == "argument":
-        return _argument(one)
+        return _argument_text(one)
     names = [*sorted(one.opts, key=len), *one.secondary_opts]
-    value = _value(one)
+    value = _value_placeholder(one)
     return f"{', '.join(names)} {value}".rstrip()
 
 
-def _value(one: Any) -> str:
+def _value_placeholder(one: Any) -> str:
     """What stands for the value of an option."""
     if one.is_flag or one.count:
         return ""

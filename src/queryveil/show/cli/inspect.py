@@ -44,8 +44,8 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
         said = ", ".join(f"{name} <- {place}" for name, place in found.columns.items())
         ignored = f"; ignored: {', '.join(found.ignored)}" if found.ignored else ""
         console.labelled("columns", said + ignored)
-    rows = f"{_counted(found.rows, 'row')}, {_counted(found.users, 'user')}, "
-    rows += f"{_counted(found.empty_queries, 'row')} with an empty query"
+    rows = f"{_format_count(found.rows, 'row')}, {_format_count(found.users, 'user')}, "
+    rows += f"{_format_count(found.empty_queries, 'row')} with an empty query"
     console.labelled(
         "read", f"{rows}, {found.rejected:,} rejected" + (f" ({found.format})" if found.format else "")
     )
@@ -78,15 +78,15 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
             margin = f"   (95 % interval {100 * low:.0f} % to {100 * high:.0f} %, sampled)"
         console.labelled("", f"N = {known}: {100 * share:.0f} %{margin}")
     if found.exposure is not None:
-        console.labelled("Exposure", _exposed(found.exposure))
+        console.labelled("Exposure", _exposure_text(found.exposure))
     console.line()
-    _next(proposal, log, reading)
+    _next_command(proposal, log, reading)
 
 
 def _show_events(found: qv.Inspection) -> None:
     """Show how many searches and clicks there are, and which clicks lack a search or a user."""
     queries = "1 query" if found.queries == 1 else f"{found.queries:,} queries"
-    console.labelled("events", f"{queries}, {_counted(found.clicks, 'click')}")
+    console.labelled("events", f"{queries}, {_format_count(found.clicks, 'click')}")
     if found.events != found.queries:
         console.labelled(
             "", f"{found.events:,} query events: one user, time and query is one; empty ones are none"
@@ -102,11 +102,11 @@ def _show_events(found: qv.Inspection) -> None:
         )
 
 
-def _counted(many: int, noun: str) -> str:
+def _format_count(many: int, noun: str) -> str:
     return f"{many:,} {noun}{'' if many == 1 else 's'}"
 
 
-def _next(proposal: qv.Proposal, log: str, reading: Sequence[str]) -> None:
+def _next_command(proposal: qv.Proposal, log: str, reading: Sequence[str]) -> None:
     """A command that is expected to publish something; or that there is none, and where to ask further."""
     if proposal.option is not None:
         console.typed("Next", proposal.option.command(log, reading, "release"))
@@ -117,13 +117,13 @@ def _next(proposal: qv.Proposal, log: str, reading: Sequence[str]) -> None:
     console.typed("", shlex.join(["queryveil", "advise", log, *reading, *asked]))
 
 
-def _share(share: float) -> str:
+def _format_share(share: float) -> str:
     """Never 0 % of something that is there."""
     return "less than 0.1 %" if 0 < share < 0.001 else f"{100 * share:.1f} %"
 
 
-def _exposed(found: dict[str, Any]) -> str:
-    shares = {kind: _share(share) for kind, share in found["shares"].items() if share is not None}
+def _exposure_text(found: dict[str, Any]) -> str:
+    shares = {kind: _format_share(share) for kind, share in found["shares"].items() if share is not None}
     if "person" not in shares:
         return (
             f"only {100 * found['words_known']:.0f} % of the log's words are known (English words or usual names of "

@@ -98,7 +98,7 @@ def open_budget(
     said += [f"for each {account.unit}"] if unit != "user" else []
     said += ["only releases that add up"] if only_composable else []
     said += ["only releases like the first one"] if repeated else []
-    said += [_kept(account)] if _kept(account) else []
+    said += [_reserve_text(account)] if _reserve_text(account) else []
     console.labelled("opened", "; ".join(said))
 
 
@@ -114,14 +114,14 @@ def show(
     """Print budgets, how much of each is used, and every release that was charged."""
     accounts = qv.Ledger(ledger).show(source)
     if as_json:
-        console.as_json([_document(account, curve) for account in accounts])
+        console.as_json([_account_document(account, curve) for account in accounts])
         return
     for account in accounts:
         console.line(f"{account.source}   (epsilon and delta {account.compared})")
         _show_totals(account, verbose or curve)
         for event in account.events:
-            console.labelled(f"#{event.id}", _entry(event, account, verbose))
-        for label, said in _notes(account):
+            console.labelled(f"#{event.id}", _entry_text(event, account, verbose))
+        for label, said in _note_lines(account):
             console.labelled(label, said)
         if curve:
             _show_curve(account)
@@ -160,7 +160,7 @@ def export(
         "format": _FORMAT,
         "format_version": 1,
         "sources": heads,
-        "accounts": [_document(account, True) for account in accounts],
+        "accounts": [_account_document(account, True) for account in accounts],
     }
     with output.disk_errors(out):
         out.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
@@ -169,7 +169,7 @@ def export(
         return
     for name, head in heads.items():
         console.labelled(
-            "exported", f"'{name}': {_releases(head['events'])}, last digest {head['head'][:16]}"
+            "exported", f"'{name}': {_format_releases(head['events'])}, last digest {head['head'][:16]}"
         )
     console.labelled(
         "Next", f"keep the file where nobody can change it; later: ledger verify LEDGER --since {out}"
@@ -187,7 +187,7 @@ def verify(
     """Compute every digest of a ledger anew: a changed, added or missing row shows."""
     found = qv.Ledger(ledger).verify()
     if since is not None:
-        found = found.since(_exported(since))
+        found = found.since(_read_export(since))
     if as_json:
         console.as_json(found.as_dict())
     else:
@@ -202,14 +202,14 @@ def verify(
 # -- what is shown -------------------------------------------------------------------------------------------
 
 
-def _document(account: Any, curve: bool) -> dict[str, Any]:
+def _account_document(account: Any, curve: bool) -> dict[str, Any]:
     found: dict[str, Any] = account.as_dict()
     if curve:
         found["curve"] = [{"delta": one.delta, "epsilon": one.epsilon} for one in account.curve()]
     return found
 
 
-def _exported(file: Path) -> dict[str, Any]:
+def _read_export(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         sources: dict[str, Any] = found["sources"]
@@ -229,7 +229,9 @@ def _exported(file: Path) -> dict[str, Any]:
 def _show_findings(found: Any, since: Path | None) -> None:
     for name, head in found.heads.items():
         if not any(problem.startswith(f"'{name}'") for problem in found.problems):
-            console.labelled("ok", f"'{name}': {_releases(head['events'])}, last digest {head['head'][:16]}")
+            console.labelled(
+                "ok", f"'{name}': {_format_releases(head['events'])}, last digest {head['head'][:16]}"
+            )
     for problem in found.problems:
         console.labelled("FAILED", problem)
     if since is None:
@@ -243,14 +245,14 @@ def _show_findings(found: Any, since: Path | None) -> None:
 def _show_totals(account: Any, verbose: bool) -> None:
     each = f" for each {account.unit}" if account.unit != "user" else ""
     console.labelled("budget", f"{account.budget}{each}")
-    console.labelled("used", f"{_used(account)}{_of_period(account)}")
-    for label, said in (*_totals(account), *_person(account)) if verbose else ():
+    console.labelled("used", f"{_used_share(account)}{_of_period(account)}")
+    for label, said in (*_total_lines(account), *_person_lines(account)) if verbose else ():
         console.labelled(label, said)
-    for label, said in _condition(account):
+    for label, said in _condition_lines(account):
         console.labelled(label, said)
 
 
-def _used(account: Any) -> str:
+def _used_share(account: Any) -> str:
     """Return the share of the budget that is used, rounded up, and how many releases like the last one still fit."""
     share = f"{math.ceil(1000 * account.used) / 10:g}%"
     more = account.more_like_last
@@ -266,7 +268,7 @@ def _used(account: Any) -> str:
     return f"{share}; {'at least ' if more >= _MANY_MORE else ''}{many}"
 
 
-def _totals(account: Any) -> Iterator[tuple[str, str]]:
+def _total_lines(account: Any) -> Iterator[tuple[str, str]]:
     """What was spent and what is left: by the rule of the source, and by plain sums where these differ."""
     if account.repeated:
         yield from _of_repeated(account)
@@ -286,7 +288,7 @@ def _totals(account: Any) -> Iterator[tuple[str, str]]:
     yield "left", f"{others}, or {more}"
 
 
-def _condition(account: Any) -> Iterator[tuple[str, str]]:
+def _condition_lines(account: Any) -> Iterator[tuple[str, str]]:
     """What the total and the budget rest on, where Gaussian releases share a pool."""
     if account.if_looked is not None:
         yield (
@@ -325,7 +327,7 @@ def _added_up(account: Any) -> str:
     return ", the sum of what each entry below counts as" if len(events) > 1 else ""
 
 
-def _person(account: Any) -> Iterator[tuple[str, str]]:
+def _person_lines(account: Any) -> Iterator[tuple[str, str]]:
     """What all releases say of one person together, where that is less than the sum, or more than the budget."""
     together = account.together
     if account.periods:
@@ -341,7 +343,7 @@ def _person(account: Any) -> Iterator[tuple[str, str]]:
         )
 
 
-def _notes(account: Any) -> Iterator[tuple[str, str]]:
+def _note_lines(account: Any) -> Iterator[tuple[str, str]]:
     if account.not_composable:
         of = "1 release is" if account.not_composable == 1 else f"{account.not_composable} releases are"
         yield (
@@ -349,8 +351,8 @@ def _notes(account: Any) -> Iterator[tuple[str, str]]:
             f"{of} not limited by this budget. However much is left, there is no guarantee for everything that "
             "was published from this log together. A source opened with --only-composable refuses such releases.",
         )
-    if _kept(account):
-        yield "Note", _kept(account)
+    if _reserve_text(account):
+        yield "Note", _reserve_text(account)
     if account.only_composable:
         yield "Note", "only releases that add up are taken"
     if account.repeated:
@@ -369,7 +371,7 @@ def _show_curve(account: Any) -> None:
         )
 
 
-def _kept(account: Any) -> str:
+def _reserve_text(account: Any) -> str:
     """What a source keeps for Gaussian releases, if it was opened so."""
     if account.gaussian_share is None:
         return ""
@@ -378,7 +380,7 @@ def _kept(account: Any) -> str:
     return f"{account.gaussian_share * 100:.4g} % of the budget is kept for Gaussian releases"
 
 
-def _entry(event: Any, account: Any, verbose: bool) -> str:
+def _entry_text(event: Any, account: Any, verbose: bool) -> str:
     """Return when, who, how, and the guarantee of a release; if asked for, also what it counts as in the total."""
     by = f" by {event.who}" if event.who else ""
     recipe = f" from recipe {event.recipe}" if event.recipe else ""
@@ -397,5 +399,5 @@ def _counts_as(event: Any, account: Any) -> str:
     return f"counts as {counted}" + ("" if account.compared in event.headline else f", {account.compared}")
 
 
-def _releases(many: int) -> str:
+def _format_releases(many: int) -> str:
     return "1 release" if many == 1 else f"{many:,} releases"

@@ -22,7 +22,7 @@ _LONGEST_GAP = 10**9
 _LONGEST_CHOICES = 26
 
 
-def _reading(*names: str, **named: Any) -> Any:
+def _reading_option(*names: str, **named: Any) -> Any:
     """An option that says how a log is read."""
     return typer.Option(*names, rich_help_panel=READING, show_default=False, **named)
 
@@ -54,7 +54,7 @@ Json = Annotated[
 ]
 Columns = Annotated[
     str | None,
-    _reading(
+    _reading_option(
         "--columns",
         metavar="user=...,query=...",
         help="where user, query, time, url, rank, session are: by name, or by number from 1",
@@ -62,7 +62,7 @@ Columns = Annotated[
 ]
 Engine = Annotated[
     str,
-    _reading(
+    _reading_option(
         "--engine",
         metavar="ENGINE",
         autocompletion=completed(("duckdb", "spark")),
@@ -71,7 +71,7 @@ Engine = Annotated[
 ]
 SessionGap = Annotated[
     int,
-    _reading(
+    _reading_option(
         "--session-gap-minutes",
         metavar="N",
         max=_LONGEST_GAP,
@@ -102,12 +102,12 @@ def own_parameters(own: Iterable[tuple[str, Any, Any]]) -> list[inspect.Paramete
 def reading_parameters() -> list[inspect.Parameter]:
     """The options that say how a log is read: those above, and those that `ReadOptions` declares."""
     above = own_parameters((name, kind, default) for name, (kind, default) in _READING.items())
-    return [_format(), *above, *declared([qv.ReadOptions], required=False, seen=("format", *_READING))]
+    return [_format_option(), *above, *declared([qv.ReadOptions], required=False, seen=("format", *_READING))]
 
 
-def _format() -> inspect.Parameter:
+def _format_option() -> inspect.Parameter:
     """The option that names a format; listing the names loads no format."""
-    shown = _reading(
+    shown = _reading_option(
         "--format",
         metavar="FORMAT",
         autocompletion=completed(qv.FORMATS),
@@ -171,7 +171,7 @@ def column_map(text: str) -> dict[str, str | int]:
 def reading_option(name: str) -> Any:
     """Return the option of one declared way to read a log, for commands that take few of them."""
     one = next(one for one in parameters(qv.ReadOptions) if one.name == name)
-    return _typer_option(one, _help(one))
+    return _typer_option(one, _help_text(one))
 
 
 def declared(
@@ -183,16 +183,16 @@ def declared(
         for one in parameters(cls):
             if one.name not in seen and (not only or one.name in only):
                 found.setdefault(one.name, []).append((str(vars(cls).get("name", "")), one))
-    return [_option(same, required=required) for same in found.values()]
+    return [_declared_option(same, required=required) for same in found.values()]
 
 
-def _option(same: list[tuple[str, Parameter]], *, required: bool) -> inspect.Parameter:
+def _declared_option(same: list[tuple[str, Parameter]], *, required: bool) -> inspect.Parameter:
     """One option for parameters of one name; where classes mean different things by it, the help says which."""
     one = same[0][1]
     kind: Any = str if any(other.declaration.many for _, other in same) else one.type
     texts: dict[str, list[str]] = {}
     for owner, other in same:
-        texts.setdefault(_help(other), []).append(owner)
+        texts.setdefault(_help_text(other), []).append(owner)
     text = next(iter(texts))
     if len(texts) > 1:
         text = "; ".join(f"{', '.join(owners)}: {words}" for words, owners in texts.items())
@@ -209,22 +209,22 @@ def _option(same: list[tuple[str, Parameter]], *, required: bool) -> inspect.Par
 def _typer_option(one: Parameter, text: str, choices: Iterable[str] = ()) -> Any:
     names = list(choices)
     return typer.Option(
-        *_flags(one),
+        *_option_flags(one),
         help=text,
-        metavar=_metavar(one),
+        metavar=_value_placeholder(one),
         show_default=False,
         rich_help_panel=one.declaration.group,
         autocompletion=completed(names) if names else None,
     )
 
 
-def _flags(one: Parameter) -> tuple[str, ...]:
+def _option_flags(one: Parameter) -> tuple[str, ...]:
     if one.type is bool and one.optional:  # left out, it is neither
         return (f"{one.flag}/--no-{one.flag.removeprefix('--')}",)
     return (one.flag, one.declaration.short) if one.declaration.short else (one.flag,)
 
 
-def _metavar(one: Parameter) -> str | None:
+def _value_placeholder(one: Parameter) -> str | None:
     """What stands for the value in help: the choices if they are few and short."""
     if one.type is bool or one.declaration.metavar:
         return one.declaration.metavar
@@ -241,7 +241,7 @@ def _shown_as_choices(one: Parameter) -> bool:
     return not one.declaration.many and 0 < len("|".join(choices)) <= _LONGEST_CHOICES
 
 
-def _help(one: Parameter) -> str:
+def _help_text(one: Parameter) -> str:
     said = [] if _shown_as_choices(one) else [one.limits(below=_LONGEST_GAP)]
     if one.default is not None and not one.required and one.default is not False:
         values = one.default if isinstance(one.default, tuple) else [one.default]

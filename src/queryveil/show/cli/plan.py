@@ -50,11 +50,11 @@ def _add_method(name: str, app: help.App) -> None:
     made = options.declared([cls], required=True)
     made += options.declared([qv.PublishOptions], required=False, only=("users",))
     made += options.own_parameters([("as_json", options.Json, False)])
-    command = options.with_signature(_planner(cls), made)
+    command = options.with_signature(_plan_command(cls), made)
     app.command(name, help=cls.__doc__)(command)
 
 
-def _planner(cls: type[qv.Mechanism]) -> Any:
+def _plan_command(cls: type[qv.Mechanism]) -> Any:
     def plan(**given: Any) -> None:
         users, as_json = given.pop("users"), given.pop("as_json")
         made = options.method(cls, given, users).plan(users=users)
@@ -70,10 +70,10 @@ def show(plan: qv.Plan) -> None:
     console.line(f"{plan.method}: what would be done and promised")
     nested = {name: part for name, part in plan.calibration.items() if isinstance(part, dict)}
     if len(nested) < len(plan.calibration):
-        _calibration("", plan.calibration, plan.labels)
+        _print_calibration("", plan.calibration, plan.labels)
     for name, figures in nested.items():
         if name not in _ASIDE:
-            _calibration(name, figures, plan.labels)
+            _print_calibration(name, figures, plan.labels)
     console.line()
     guarantee(plan.guarantee)
     for sentence in plan.expected:
@@ -84,18 +84,20 @@ def show(plan: qv.Plan) -> None:
         console.labelled("Warning", warning)
 
 
-def _calibration(name: str, figures: Mapping[str, Any], labels: Mapping[str, str]) -> None:
+def _print_calibration(name: str, figures: Mapping[str, Any], labels: Mapping[str, str]) -> None:
     """A table of figures, with the paper's beside them where there are any."""
     paper = figures.get("paper", {})
     rows = [(name, "here", "paper's formulas" if paper else "")]
     for key, label in labels.items():
         if key in figures or key in paper:
-            rows.append((label, _number(figures.get(key), label), _number(paper.get(key), label)))
+            rows.append(
+                (label, _format_number(figures.get(key), label), _format_number(paper.get(key), label))
+            )
     console.line()
     console.table(rows, right=(1, 2))
 
 
-def _number(value: Any, label: str) -> str:
+def _format_number(value: Any, label: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):

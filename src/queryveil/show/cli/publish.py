@@ -20,17 +20,17 @@ from queryveil.show.cli import console, help, options, plan, recipes
 _WAY = "queryveil publish METHOD LOG --out DIR"
 
 
-def _output(*names: str, **named: Any) -> Any:
+def _output_option(*names: str, **named: Any) -> Any:
     return typer.Option(*names, rich_help_panel=OUTPUT, show_default=False, **named)
 
 
-Out = Annotated[Path, _output("--out", metavar="DIR", help="folder to write; it must not exist")]
+Out = Annotated[Path, _output_option("--out", metavar="DIR", help="folder to write; it must not exist")]
 RecipeOut = Annotated[
-    Path | None, _output("--out", metavar="DIR", help="another folder to write than the recipe's")
+    Path | None, _output_option("--out", metavar="DIR", help="another folder to write than the recipe's")
 ]
 Stated = Annotated[
     list[str] | None,
-    _output(
+    _output_option(
         "--about",
         metavar="NAME=TEXT",
         help="said of the release; NAME as in a recipe",
@@ -75,25 +75,25 @@ def _add_method(name: str, app: help.App) -> None:
     made = options.own_parameters(log) + options.declared([cls], required=True)
     made += options.declared([qv.PublishOptions, qv.SeriesOptions], required=False)
     made += options.own_parameters(_OWN) + options.reading_parameters()
-    command = options.with_signature(_publisher(cls), made)
+    command = options.with_signature(_publish_command(cls), made)
     app.command(name, help=cls.__doc__)(command)
 
 
 def _method_first(args: list[str]) -> list[str]:
     """The arguments with the method before the log, wherever it was named."""
-    named, rest = _named(args)
+    named, rest = _method_names(args)
     if len(named) > 1:
         raise qv.UsageError("the method is named twice", f"name it once: {_WAY}")
     if named:
-        return [_known(named[0]), *rest]
+        return [_known_method(named[0]), *rest]
     if not args or args[0] in ("-h", "--help", recipes.NAME):
         return args
     if args[0].startswith("-"):
         raise _none_named()
-    return [_known(args[0]), *args[1:]]
+    return [_known_method(args[0]), *args[1:]]
 
 
-def _named(args: list[str]) -> tuple[list[str], list[str]]:
+def _method_names(args: list[str]) -> tuple[list[str], list[str]]:
     """What `--method` names, and the other arguments."""
     named: list[str] = []
     rest: list[str] = []
@@ -111,7 +111,7 @@ def _named(args: list[str]) -> tuple[list[str], list[str]]:
     return named, rest
 
 
-def _known(name: str) -> str:
+def _known_method(name: str) -> str:
     if name in qv.MECHANISMS:
         return name
     # A log where the method should be: a name that is a path, or that no method is like.
@@ -124,7 +124,7 @@ def _none_named() -> qv.UsageError:
     return qv.UsageError("no method is named", f"write {_WAY}; METHOD is one of {', '.join(qv.MECHANISMS)}")
 
 
-def _publisher(cls: type[qv.Mechanism]) -> Any:
+def _publish_command(cls: type[qv.Mechanism]) -> Any:
     def publish_with(**given: Any) -> None:
         publish(cls, given)
 
@@ -150,7 +150,7 @@ def publish(cls: type[qv.Mechanism], given: dict[str, Any]) -> None:
         log = qv.read(given["log"], progress=progress, **how)
     with console.waiting("counting"):
         release = qv.publish(log, method, told=None if as_json else console.labelled, **own)
-    _told(release, as_json)
+    _progress_printer(release, as_json)
 
 
 def stated(given: Sequence[str] | None) -> qv.About:
@@ -166,10 +166,10 @@ def stated(given: Sequence[str] | None) -> qv.About:
 
 def publish_recipe(**own: Any) -> None:
     """Publish what a recipe says."""
-    _told(recipes.publish(own), own["as_json"])
+    _progress_printer(recipes.publish(own), own["as_json"])
 
 
-def _told(release: qv.Release, as_json: bool) -> None:
+def _progress_printer(release: qv.Release, as_json: bool) -> None:
     if as_json:
         console.as_json(
             {

@@ -45,7 +45,7 @@ def verify(
     if as_json:
         console.as_json(found.as_dict())
     else:
-        _show(found)
+        _print_verification(found)
     failed = [check.name for check in found.failed]
     if failed:
         raise qv.CheckFailed(
@@ -54,7 +54,7 @@ def verify(
         )
 
 
-def _show(found: qv.Verification) -> None:
+def _print_verification(found: qv.Verification) -> None:
     """Every check, the verdict, and what no check can see."""
     for check in found.checks:
         console.labelled("ok" if check.passes else "FAILED", f"{check.name}: {check.detail}")

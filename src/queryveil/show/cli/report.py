@@ -58,7 +58,7 @@ def add_to(app: typer.Typer) -> None:
 def report(**given: Any) -> None:
     """Write the report of a release: one page that needs no network. The folder itself is never changed."""
     how = options.reading(given)
-    _refuse(given)
+    _refuse_options(given)
     if not given["curator"]:
         file = qv.write_report(given["release"], given["out"])
     else:
@@ -85,7 +85,7 @@ def report(**given: Any) -> None:
     console.labelled("", said)
 
 
-def _refuse(given: dict[str, Any]) -> None:
+def _refuse_options(given: dict[str, Any]) -> None:
     if given["curator"] and given["out"] is not None:
         raise qv.UsageError(
             "the curator's report goes to the private folder of the release", "leave out --out"

@@ -88,8 +88,8 @@ def serve(
 ) -> None:
     """Open the workbench in a browser: from a raw log to a signed-off release, on this machine alone."""
     _require_installed()
-    password = _password(allow_remote, host, password_file)
-    folders = [_folder(one) for one in folder or ()]
+    password = _read_password(allow_remote, host, password_file)
+    folders = [_allowed_folder(one) for one in folder or ()]
     if key is not None and not key.is_file():
         raise qv.UsageError(
             f"there is no key '{key}'", "make one with ssh-keygen -t ed25519, and name its file"
@@ -120,10 +120,10 @@ def serve(
                 "put a proxy with a certificate in front of it, or a tunnel such as ssh -L",
             )
         ready = (lambda link: console.as_json({"link": link})) if as_json else console.line
-        serving.serve(settings, ready=ready, tell=_tell, browser=not (no_browser or as_json))
+        serving.serve(settings, ready=ready, tell=_print_link, browser=not (no_browser or as_json))
 
 
-def _tell(link: str) -> None:
+def _print_link(link: str) -> None:
     """A new link, for whoever lost the first one."""
     console.warn("somebody used the opening link again", "if it was you, open this one")
     typer.echo(link, err=True)
@@ -138,13 +138,13 @@ def _require_installed() -> None:
         )
 
 
-def _folder(given: Path) -> Path:
+def _allowed_folder(given: Path) -> Path:
     if not given.is_dir():
         raise qv.UsageError(f"there is no folder '{given}'", "name a folder that has logs in it")
     return given.resolve()
 
 
-def _password(remote: bool, host: str | None, file: Path | None) -> str | None:
+def _read_password(remote: bool, host: str | None, file: Path | None) -> str | None:
     """The password that remote use needs; None on loopback."""
     if not remote:
         if host is not None or file is not None:

@@ -33,7 +33,7 @@ def told(error: Any) -> tuple[str, str]:
     message = str(error.format_message())
     context = getattr(error, "ctx", None)
     if is_help(error):
-        return f"no {_noun(context)} was given", _HELP
+        return f"no {_group_noun(context)} was given", _HELP
     if hasattr(error, "option_name") and message.startswith("No such option"):
         return _no_such_option(error.option_name, context)
     unknown = re.match(r"No such command '(.*?)'\.", message)
@@ -45,7 +45,7 @@ def told(error: Any) -> tuple[str, str]:
     cause, _, more = message.rstrip(".?").partition(". ")
     hint = f"{more[0].lower()}{more[1:]}, or {_HELP}" if more else _HELP
     if context is not None and message.startswith("Missing argument"):
-        hint = f"write {_form(context)}, or {_HELP}"
+        hint = f"write {_command_usage(context)}, or {_HELP}"
     return without_secrets(cause), without_secrets(hint)
 
 
@@ -57,22 +57,22 @@ def is_help(error: Any) -> bool:
 def _no_such_option(flag: str, context: Any) -> tuple[str, str]:
     known = [name for one in context.command.params if not one.hidden for name in one.opts]
     parent = context.parent
-    of_method = parent is not None and _noun(parent) == "method"
+    of_method = parent is not None and _group_noun(parent) == "method"
     cause = f"method {context.info_name} takes no {flag}" if of_method else f"there is no option {flag}"
     return without_secrets(cause), nearest(flag, known) or f"see {context.command_path} --help"
 
 
 def _no_such_command(name: str, context: Any) -> tuple[str, str]:
-    noun = _noun(context)
+    noun = _group_noun(context)
     if package := OTHER_PACKAGES.get(noun, {}).get(name):
         return (
             f"the {noun} '{name}' is in the package {package}, which is not installed",
             f"install {package}",
         )
-    return f"there is no {noun} {shortened(name)}", nearest(name, _names(context)) or _HELP
+    return f"there is no {noun} {shortened(name)}", nearest(name, _subcommand_names(context)) or _HELP
 
 
-def _form(context: Any) -> str:
+def _command_usage(context: Any) -> str:
     """A command with all its arguments, as its help begins."""
     names = [
         str(one.metavar or one.name) for one in context.command.params if one.param_type_name == "argument"
@@ -80,12 +80,12 @@ def _form(context: Any) -> str:
     return " ".join((context.command_path, *names))
 
 
-def _noun(context: Any) -> str:
+def _group_noun(context: Any) -> str:
     """What a group is a group of: commands or methods."""
     return str(getattr(context.command, "listing", "Commands")).lower().removesuffix("s")
 
 
-def _names(context: Any) -> list[str]:
+def _subcommand_names(context: Any) -> list[str]:
     return list(getattr(context.command, "commands", ()))
 
 

@@ -78,7 +78,7 @@ def posting(handler: Handler) -> Callable[[Request], Any]:
     return checked
 
 
-def _routes() -> list[BaseRoute]:
+def _all_routes() -> list[BaseRoute]:
     made: list[BaseRoute] = [
         Route("/static/figures.css", _figure_style),
         Mount("/static", StaticFiles(directory=rendering.STATIC), name="static"),
@@ -95,7 +95,7 @@ def _figure_style(_: Request) -> Response:
     return Response(charts.STYLE, media_type="text/css")
 
 
-def _refused(request: Request, error: Exception) -> Response:
+def _error_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, QueryveilError)  # noqa: S101 (what it is registered for)
     return rendering.refused(request, error)
 
@@ -113,7 +113,7 @@ def _ask_to_confirm(_: Request, error: Exception) -> Response:
     return RedirectResponse(error.address, 303)
 
 
-def _missing(request: Request, error: Exception) -> Response:
+def _missing_page(request: Request, error: Exception) -> Response:
     code = getattr(error, "status_code", 404)
     if code != 404:
         return PlainTextResponse(str(getattr(error, "detail", "")) or "No.", code)
@@ -127,7 +127,7 @@ def _missing(request: Request, error: Exception) -> Response:
     )
 
 
-def _failed(request: Request, error: Exception) -> Response:
+def _failure_page(request: Request, error: Exception) -> Response:
     if os.environ.get("QUERYVEIL_DEBUG"):
         raise error
     return PlainTextResponse(f"queryveil failed in a way it should not ({type(error).__name__}).", 500)
@@ -137,13 +137,13 @@ def application(settings: Settings, tell: Callable[[str], None]) -> Starlette:
     """The workbench as an ASGI application; its `state.bench` holds what it knows."""
     bench = Bench(settings, tell)
     app = Starlette(
-        routes=_routes(),
+        routes=_all_routes(),
         exception_handlers={
-            QueryveilError: _refused,
+            QueryveilError: _error_page,
             OSError: _refused_by_disk,
             log.NotConfirmed: _ask_to_confirm,
-            HTTPException: _missing,
-            Exception: _failed,
+            HTTPException: _missing_page,
+            Exception: _failure_page,
         },
         middleware=[Middleware(Guard, settings=settings, sessions=bench.sessions)],
     )

@@ -38,17 +38,17 @@ class Field:
 
 def fields(cls: type, given: Mapping[str, Any]) -> list[Field]:
     """The fields of a method or an attack, with what was given or else the defaults."""
-    return [_field(one, given) for one in _shown(cls)]
+    return [_make_field(one, given) for one in _form_parameters(cls)]
 
 
-def _shown(cls: type) -> Iterator[Parameter]:
+def _form_parameters(cls: type) -> Iterator[Parameter]:
     """All but those that name files: a page must not be a way to any file of this machine."""
     for one in parameters(cls):
         if not (one.declaration.path or one.declaration.writes or one.declaration.function):
             yield one
 
 
-def _field(one: Parameter, given: Mapping[str, Any]) -> Field:
+def _make_field(one: Parameter, given: Mapping[str, Any]) -> Field:
     rule = one.declaration
     value = given.get(one.name, None if one.required else one.default)
     kind = "switch" if one.type is bool else "text" if one.type is str else "number"
@@ -64,7 +64,7 @@ def _field(one: Parameter, given: Mapping[str, Any]) -> Field:
     return Field(
         name=one.name,
         label=one.name.replace("_", " "),
-        help=_help(one),
+        help=_help_text(one),
         kind=kind,
         value=typed(value),
         choices=choices,
@@ -76,7 +76,7 @@ def _field(one: Parameter, given: Mapping[str, Any]) -> Field:
     )
 
 
-def _help(one: Parameter) -> str:
+def _help_text(one: Parameter) -> str:
     """What a parameter is, and what it may be, in words."""
     rule = one.declaration
     limits = [] if rule.choices else one.bounds(below=10**6)
@@ -97,34 +97,34 @@ def typed(value: Any) -> str:
 def given(cls: type, sent: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that were typed and are not the defaults; what is no value of its kind is refused."""
     found: dict[str, Any] = {}
-    for one in _shown(cls):
+    for one in _form_parameters(cls):
         if hasattr(sent, "getlist"):
             text = ",".join(part for part in map(str, sent.getlist(one.name)) if part)
         else:
             text = typed(sent.get(one.name))
         if not text.strip():
             continue
-        value = _value(one, text.strip())
+        value = _parse_value(one, text.strip())
         default = list(one.default) if isinstance(one.default, tuple) else one.default
         if one.required or value != default:
             found[one.name] = value
     return found
 
 
-def _value(one: Parameter, text: str) -> Any:
+def _parse_value(one: Parameter, text: str) -> Any:
     if one.type is bool:
         return text in ("yes", "on", "true", "True", "1")
     if one.declaration.many:
-        return [_scalar(one, part.strip()) for part in text.split(",") if part.strip()]
-    return _scalar(one, text)
+        return [_parse_scalar(one, part.strip()) for part in text.split(",") if part.strip()]
+    return _parse_scalar(one, text)
 
 
-def _scalar(one: Parameter, text: str) -> Any:
+def _parse_scalar(one: Parameter, text: str) -> Any:
     if one.type is str:
         return text
     try:
         number = float(text)
-        return int(text) if one.type is int and text.lstrip("+-").isdecimal() else _number(one, number)
+        return int(text) if one.type is int and text.lstrip("+-").isdecimal() else _parse_number(one, number)
     except (ValueError, OverflowError):
         shown = text if len(text) <= 40 else f"{text[:37]}..."
         raise UsageError(
@@ -132,7 +132,7 @@ def _scalar(one: Parameter, text: str) -> Any:
         ) from None
 
 
-def _number(one: Parameter, number: float) -> float | int:
+def _parse_number(one: Parameter, number: float) -> float | int:
     return int(number) if one.type is int and number.is_integer() else number
 
 

@@ -66,24 +66,24 @@ class Guard:
                 await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        refused = self._refused(scope, headers)
+        refused = self._refuse_request(scope, headers)
         path = str(scope["path"])
-        scope.setdefault("state", {})["session"] = session = self._session(headers)
+        scope.setdefault("state", {})["session"] = session = self._find_session(headers)
         if refused is None and session is None and not path.startswith(_OPEN):
             refused = RedirectResponse("/enter", 303)
-        dressed = self._dressed(send, path)
+        dressed = self._add_headers(send, path)
         if refused is not None:
             await refused(scope, receive, dressed)
             return
         begun = False
 
-        async def noting(message: Message) -> None:
+        async def note_message(message: Message) -> None:
             nonlocal begun
             begun = True
             await dressed(message)
 
         try:
-            await self.app(scope, self._measured(receive, path), noting)
+            await self.app(scope, self._limit_body(receive, path), note_message)
         except (TooMuch, TooSlow) as error:
             if begun:
                 raise
@@ -91,13 +91,13 @@ class Guard:
             said = (
                 "You sent too little for too long."
                 if slow
-                else f"That is more than {self._most(path):,} bytes."
+                else f"That is more than {self._size_limit(path):,} bytes."
             )
             await PlainTextResponse(said, 408 if slow else 413, {"connection": "close"})(
                 scope, receive, dressed
             )
 
-    def _refused(self, scope: Scope, headers: Headers) -> PlainTextResponse | RedirectResponse | None:
+    def _refuse_request(self, scope: Scope, headers: Headers) -> PlainTextResponse | RedirectResponse | None:
         if not self._is_ours(headers.get("host", "")):
             return PlainTextResponse("This workbench does not answer to that name.", 421)
         verb = str(scope["method"])
@@ -106,15 +106,17 @@ class Guard:
         if verb == "POST" and not self._from_here(headers):
             return PlainTextResponse("This form came from another site.", 403)
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._most(str(scope["path"])):
+        if not length.isdecimal() or int(length) > self._size_limit(str(scope["path"])):
             return PlainTextResponse(
-                f"That is more than {self._most(str(scope['path'])):,} bytes.", 413, {"connection": "close"}
+                f"That is more than {self._size_limit(str(scope['path'])):,} bytes.",
+                413,
+                {"connection": "close"},
             )
         return None
 
     def _is_ours(self, host: str) -> bool:
         """Whether a name is one of ours: a page of another site whose name points here is not (DNS rebinding)."""
-        name, port = _split(host)
+        name, port = _split_host(host)
         if port not in ("", str(self.settings.port)):
             return False
         if name in ("localhost", "127.0.0.1", "[::1]") or name in self.settings.names:
@@ -128,7 +130,7 @@ class Guard:
         origin = headers.get("origin")
         return origin is None or origin.partition("://")[2] == headers.get("host")
 
-    def _session(self, headers: Headers) -> Session | None:
+    def _find_session(self, headers: Headers) -> Session | None:
         """Return the session of any cookie with our name.
 
         Other programs on this machine can add cookies that are malformed or have our name and another path. Parsers
@@ -141,14 +143,14 @@ class Guard:
         sessions = (self.sessions.find(value) for key, _, value in cookies if key == name)
         return next((one for one in sessions if one is not None), None)
 
-    def _most(self, path: str) -> int:
+    def _size_limit(self, path: str) -> int:
         return self.settings.most_upload + _MOST_FORM if path == UPLOAD else _MOST_FORM
 
-    def _measured(self, receive: Receive, path: str) -> Receive:
+    def _limit_body(self, receive: Receive, path: str) -> Receive:
         received, complete = 0, False
         start = asyncio.get_running_loop().time()
 
-        async def measured() -> Message:
+        async def receive_limited() -> Message:
             nonlocal received, complete
             if complete:
                 return await receive()
@@ -161,15 +163,15 @@ class Guard:
             except TimeoutError:
                 raise TooSlow from None
             received += len(message.get("body", b""))
-            if received > self._most(path):
+            if received > self._size_limit(path):
                 raise TooMuch
             complete = not message.get("more_body", False)
             return message
 
-        return measured
+        return receive_limited
 
-    def _dressed(self, send: Send, path: str) -> Send:
-        async def dressed(message: MutableMapping[str, Any]) -> None:
+    def _add_headers(self, send: Send, path: str) -> Send:
+        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
@@ -178,10 +180,10 @@ class Guard:
                 headers["cache-control"] = "no-cache" if path.startswith("/static/") else "no-store"
             await send(message)
 
-        return dressed
+        return send_with_headers
 
 
-def _split(host: str) -> tuple[str, str]:
+def _split_host(host: str) -> tuple[str, str]:
     found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\s/@]+)(?::(\d{1,5}))?", host)
     return (found[1].lower(), found[2] or "") if found else ("", "none")
 

@@ -66,9 +66,9 @@ class Job:
 
     @property
     def state(self) -> str:
-        return self.seen or self._now()
+        return self.seen or self._current_state()
 
-    def _now(self) -> str:
+    def _current_state(self) -> str:
         if (self.folder / "result.json").is_file():
             return DONE
         if self.process is None:
@@ -82,7 +82,7 @@ class Job:
 
     def looked_at(self) -> Job:
         """The job as it is now; later changes do not show in it."""
-        return dataclasses.replace(self, seen=self._now())
+        return dataclasses.replace(self, seen=self._current_state())
 
     @property
     def over(self) -> bool:
@@ -141,7 +141,7 @@ class Jobs:
         self._finish_outputs()
         self._lock = threading.RLock()
         self._closing = threading.Event()
-        self._watch = threading.Thread(target=self._watched, daemon=True)
+        self._watch = threading.Thread(target=self._watch_jobs, daemon=True)
         self._watch.start()
 
     def start(
@@ -174,9 +174,9 @@ class Jobs:
             (folder / "spec.json").write_text(json.dumps({"kind": kind, **spec}), encoding="utf-8")
             job = Job(id, kind, title, about, folder, spec, who, noted=not noted)
             if noted:
-                self._note(job, "started")
+                self._write_state(job, "started")
             self._all[id] = job
-            self._begin()
+            self._begin_waiting()
             return job.looked_at()
 
     def find(self, id: str) -> Job | None:
@@ -205,7 +205,7 @@ class Jobs:
                 return
             job.cancelled = time.monotonic()
             if job.process is not None:
-                _send(job.process, signal.SIGINT)
+                _send_signal(job.process, signal.SIGINT)
 
     def forget(self, log_id: str) -> None:
         """Cancel and delete all jobs of a deleted log with their results, except publications."""
@@ -217,7 +217,7 @@ class Jobs:
             ]
             for one in gone:
                 self.cancel(one)
-                _ended(one.process)
+                _wait_for_end(one.process)
                 shutil.rmtree(one.folder, ignore_errors=True)
                 del self._all[one.id]
 
@@ -228,7 +228,7 @@ class Jobs:
             self.cancel(one)
         until = time.monotonic() + _PATIENCE
         for one in self._all.values():
-            _ended(one.process, max(0.1, until - time.monotonic()))
+            _wait_for_end(one.process, max(0.1, until - time.monotonic()))
         self._watch.join()
         self._note_ends()
         with contextlib.suppress(OSError):  # they are shown once more
@@ -237,17 +237,17 @@ class Jobs:
 
     # -- inside ----------------------------------------------------------------------------------------------
 
-    def _watched(self) -> None:
+    def _watch_jobs(self) -> None:
         while not self._closing.wait(0.2):
             with self._lock:
-                self._begin()
+                self._begin_waiting()
                 self._note_ends()
                 for one in self._all.values():
                     late = one.cancelled is not None and time.monotonic() - one.cancelled > _PATIENCE
                     if late and one.process is not None and one.process.poll() is None:
-                        _send(one.process, signal.SIGKILL)
+                        _send_signal(one.process, signal.SIGKILL)
 
-    def _begin(self) -> None:
+    def _begin_waiting(self) -> None:
         busy = sum(one.process is not None and one.process.poll() is None for one in self._all.values())
         for one in self._all.values():
             if busy >= _AT_ONCE:
@@ -255,7 +255,7 @@ class Jobs:
             if one.process is None and one.cancelled is None:
                 # Without memory or descriptors for a process, the job waits.
                 with contextlib.suppress(OSError):
-                    one.process = _process(one)
+                    one.process = _start_process(one)
                     busy += 1
 
     def _note_ends(self) -> None:
@@ -267,10 +267,10 @@ class Jobs:
             if not one.noted:
                 # While the disk is full, it is tried again.
                 with contextlib.suppress(OSError):
-                    self._note(one, one.state)
+                    self._write_state(one, one.state)
                     one.noted = True
 
-    def _note(self, job: Job, state: str) -> None:
+    def _write_state(self, job: Job, state: str) -> None:
         past = PastJob(
             job=job.id,
             kind=job.kind,
@@ -314,7 +314,7 @@ class Jobs:
                 pass
 
 
-def _process(job: Job) -> subprocess.Popen[bytes]:
+def _start_process(job: Job) -> subprocess.Popen[bytes]:
     """A fresh interpreter that knows its folder and nothing else; the end of its input is the end of the workbench."""
     environment = dict(os.environ) | ({"QUERYVEIL_WHO": job.who} if job.who else {})
     said = None if os.environ.get("QUERYVEIL_DEBUG") else subprocess.DEVNULL
@@ -328,18 +328,18 @@ def _process(job: Job) -> subprocess.Popen[bytes]:
     )
 
 
-def _ended(process: subprocess.Popen[bytes] | None, patience: float = _PATIENCE) -> None:
+def _wait_for_end(process: subprocess.Popen[bytes] | None, patience: float = _PATIENCE) -> None:
     """Wait until a process that was told to stop has stopped."""
     if process is not None:
         try:
             process.wait(patience)
         except subprocess.TimeoutExpired:
-            _send(process, signal.SIGKILL)
+            _send_signal(process, signal.SIGKILL)
             process.wait()
         if process.stdin is not None:
             process.stdin.close()
 
 
-def _send(process: subprocess.Popen[bytes], number: int) -> None:
+def _send_signal(process: subprocess.Popen[bytes], number: int) -> None:
     if process.poll() is None:
         process.send_signal(number)

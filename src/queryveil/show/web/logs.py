@@ -83,12 +83,12 @@ class LogSnapshot:
     @property
     def reading_key(self) -> str:
         """The digest of the file and of how it is read."""
-        return _digest({**self.as_dict(), "columns": None})
+        return _content_digest({**self.as_dict(), "columns": None})
 
     @property
     def digest(self) -> str:
         """The digest of everything that a person confirms; empty before the columns are known."""
-        return "" if self.columns is None else _digest(self.as_dict())
+        return "" if self.columns is None else _content_digest(self.as_dict())
 
     def with_columns(self, found: Mapping[str, Any]) -> LogSnapshot:
         """Return the snapshot with the format and columns of a result of reading it."""
@@ -103,8 +103,8 @@ class LogSnapshot:
             "name": self.name,
             "uploaded": self.uploaded,
             "identity": list(self.identity),
-            "options": _thaw(self.options),
-            "columns": None if self.columns is None else _thaw(self.columns),
+            "options": _thaw_mapping(self.options),
+            "columns": None if self.columns is None else _thaw_mapping(self.columns),
         }
 
     @classmethod
@@ -137,9 +137,9 @@ class LogSnapshot:
                 "no permission to read the file of the log", "ask its owner, or copy it"
             ) from None
         except OSError:
-            raise _changed() from None
+            raise _changed_error() from None
         if confined.identity_of_open(handle) != self.identity:
-            raise _changed()
+            raise _changed_error()
         self._refuse_unsettled()
         shown = place / "input" / self.path.name
         shown.parent.mkdir(mode=0o700)
@@ -149,10 +149,10 @@ class LogSnapshot:
                 shutil.copyfileobj(source, copy, 1 << 20)
         else:
             shown.symlink_to(f"/proc/{os.getpid()}/fd/{handle}")
-        log = qv.read(shown, progress=progress, **_thaw(self.options))
+        log = qv.read(shown, progress=progress, **_thaw_mapping(self.options))
         if confined.identity_of_open(handle) != self.identity:
-            raise _changed()
-        if self.columns is not None and columns_of_log(log) != _thaw(self.columns):
+            raise _changed_error()
+        if self.columns is not None and columns_of_log(log) != _thaw_mapping(self.columns):
             raise InputError(
                 "the columns of the log are not those that were confirmed",
                 "look at its columns again, and confirm them; nothing was charged",
@@ -187,15 +187,17 @@ def freeze(given: Mapping[str, Any]) -> Mapping[str, Any]:
     )
 
 
-def _thaw(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _thaw(value) if isinstance(value, Mapping) else value for name, value in given.items()}
+def _thaw_mapping(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _thaw_mapping(value) if isinstance(value, Mapping) else value for name, value in given.items()
+    }
 
 
-def _digest(value: Any) -> str:
+def _content_digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def _changed() -> InputError:
+def _changed_error() -> InputError:
     return InputError(
         "the file of the log has changed since you looked at it",
         "look at its columns again, and confirm them; nothing was charged",
@@ -291,7 +293,7 @@ class Logs:
 
     def _below_folders(self) -> Iterator[tuple[Path, Path]]:
         for folder in self.settings.folders:
-            for path in _below(folder, _DEEPEST):
+            for path in _files_below(folder, _DEEPEST):
                 yield folder, path
 
 
@@ -309,7 +311,7 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _below(folder: Path, depth: int) -> Iterator[Path]:
+def _files_below(folder: Path, depth: int) -> Iterator[Path]:
     """Regular files inside, no links: what a link points to was not allowed."""
     try:
         inside = sorted(folder.iterdir())
@@ -322,6 +324,6 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
         if one.name.startswith(".") or one.name.endswith(".secrets.tsv") or one.is_symlink():
             continue
         if one.is_dir() and depth > 0 and not one.name.endswith(".private"):
-            yield from _below(one, depth - 1)
+            yield from _files_below(one, depth - 1)
         elif one.is_file() and one.suffix.lower().lstrip(".") in _SUFFIXES:
             yield one

@@ -22,16 +22,16 @@ _LONGEST = 60.0
 
 
 @functools.lru_cache(maxsize=4)
-def _counts(file: str) -> qv.PilotCounts:
+def _load_counts(file: str) -> qv.PilotCounts:
     return qv.PilotCounts.load(file)
 
 
-def _judged(file: str, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def _preview_method(file: str, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """In a process: what a setting would give."""
-    return _counts(file).preview(forms.made(qv.MECHANISMS[method], given)).as_dict()
+    return _load_counts(file).preview(forms.made(qv.MECHANISMS[method], given)).as_dict()
 
 
-def _ready() -> None:
+def _warm_up_process() -> None:
     """In each process, before somebody waits for it: load what previews need, and compile their loops."""
     rows = [{"user": str(user), "query": "a"} for user in range(3)]
     made = qv.PilotCounts.count_pilot(qv.read(rows))
@@ -39,7 +39,7 @@ def _ready() -> None:
     made.preview(qv.WeightedGaussian(epsilon=1.0, delta=1e-6))
 
 
-def _nothing() -> None:
+def _first_task() -> None:
     """A first task, which starts the processes."""
 
 
@@ -53,14 +53,16 @@ class Previews:
 
     def warm(self) -> None:
         """Start the processes."""
-        self._started().submit(_nothing)
+        self._process_pool().submit(_first_task)
 
     async def ask(self, file: str, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """What a setting would give, by this pilot."""
         key = (file, method, json.dumps(given, sort_keys=True))
         if key not in self._kept:
             try:
-                asked: Future[dict[str, Any]] = self._started().submit(_judged, file, method, dict(given))
+                asked: Future[dict[str, Any]] = self._process_pool().submit(
+                    _preview_method, file, method, dict(given)
+                )
                 found = await asyncio.wait_for(asyncio.wrap_future(asked), _LONGEST)
             except BrokenProcessPool:
                 self.close()
@@ -80,11 +82,11 @@ class Previews:
         """What was said of a setting; None if nobody asked."""
         return self._kept.get((file, method, json.dumps(given, sort_keys=True)))
 
-    def _started(self) -> ProcessPoolExecutor:
+    def _process_pool(self) -> ProcessPoolExecutor:
         with self._lock:
             if self._pool is None:
                 fresh = multiprocessing.get_context("spawn")
-                self._pool = ProcessPoolExecutor(_PROCESSES, mp_context=fresh, initializer=_ready)
+                self._pool = ProcessPoolExecutor(_PROCESSES, mp_context=fresh, initializer=_warm_up_process)
             return self._pool
 
     def close(self) -> None:

@@ -30,11 +30,11 @@ def reading_words(reading: Mapping[str, Any]) -> list[str]:
         elif isinstance(value, bool):
             words.append(flag if value else f"--no-{flag[2:]}")
         else:
-            words += [flag, "\\t" if value == "\t" else _typed(value)]
+            words += [flag, "\\t" if value == "\t" else _command_line_value(value)]
     return words
 
 
-def _read(log: LogSnapshot) -> str:
+def _read_call(log: LogSnapshot) -> str:
     said = "".join(
         f", {name}={dict(value) if isinstance(value, Mapping) else value!r}"
         for name, value in log.options.items()
@@ -45,7 +45,7 @@ def _read(log: LogSnapshot) -> str:
 def of_log(log: LogSnapshot, verb: str, python: str, *more: str) -> Same:
     """A command about a log, and the same in Python."""
     command = shlex.join(["queryveil", verb, log.displayed_path, *reading_words(log.options), *more])
-    return Same(command, f"import queryveil as qv\n\n{_read(log)}\n{python}")
+    return Same(command, f"import queryveil as qv\n\n{_read_call(log)}\n{python}")
 
 
 def given_words(cls: type, given: Mapping[str, Any]) -> Iterator[str]:
@@ -58,12 +58,12 @@ def given_words(cls: type, given: Mapping[str, Any]) -> Iterator[str]:
             yield one.flag
         elif value is not False:
             yield one.flag
-            yield _typed(value)
+            yield _command_line_value(value)
 
 
-def _typed(value: Any) -> str:
+def _command_line_value(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return ",".join(map(_typed, value))
+        return ",".join(map(_command_line_value, value))
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return short if not isinstance(value, float) or float(short) == value else repr(value)
 
@@ -92,7 +92,7 @@ def publish(log: LogSnapshot, method: str, given: Mapping[str, Any], more: Mappi
         words += [flag] if value is True else [flag, str(value)]
     said = "".join(f",\n    {name}={value!r}" for name, value in more.items())
     call = f"release = qv.publish(\n    log,\n    {called(cls, given)}{said},\n)"
-    return Same(shlex.join(words), f"import queryveil as qv\n\n{_read(log)}\n{call}")
+    return Same(shlex.join(words), f"import queryveil as qv\n\n{_read_call(log)}\n{call}")
 
 
 def series(log: LogSnapshot, method: str, given: Mapping[str, Any], words: Mapping[str, Any]) -> Same:
@@ -104,7 +104,7 @@ def series(log: LogSnapshot, method: str, given: Mapping[str, Any], words: Mappi
     )
     said += f",\n    users={words['users']}" if "users" in words else ""
     call = f"series = qv.publish_series(\n    log,\n    {called(qv.MECHANISMS[method], given)}{said},\n)"
-    return Same(typed, f"import queryveil as qv\n\n{_read(log)}\n{call}")
+    return Same(typed, f"import queryveil as qv\n\n{_read_call(log)}\n{call}")
 
 
 def attack(name: str, given: Mapping[str, Any], inputs: list[tuple[Any, str]], reading: list[str]) -> Same:
@@ -115,7 +115,7 @@ def attack(name: str, given: Mapping[str, Any], inputs: list[tuple[Any, str]], r
         words += [f"--{one.name.replace('_', '-')}", path] if one.option else [path]
     words += [*given_words(cls, given), *reading, "--save"]
     loaded = ", ".join(
-        f"[{_loaded(one.kind, path)}]" if one.many else _loaded(one.kind, path) for one, path in inputs
+        f"[{_load_call(one.kind, path)}]" if one.many else _load_call(one.kind, path) for one, path in inputs
     )
     return Same(
         shlex.join(words),
@@ -123,7 +123,7 @@ def attack(name: str, given: Mapping[str, Any], inputs: list[tuple[Any, str]], r
     )
 
 
-def _loaded(kind: str, path: str) -> str:
+def _load_call(kind: str, path: str) -> str:
     return (
         f"qv.load({path!r})" if kind == "release" else f"qv.read({path!r})" if "log" in kind else repr(path)
     )

@@ -85,12 +85,12 @@ class LimitedProtocol(H11Protocol):
 
     def _make_room(self, others: list[LimitedProtocol]) -> None:
         waiting = [one for one in others if not one._is_signed_in]
-        connections = Counter(one._address for one in waiting)
+        connections = Counter(one._peer_address for one in waiting)
         if waiting:
-            max(waiting, key=lambda one: (connections[one._address], -one._since)).transport.abort()
+            max(waiting, key=lambda one: (connections[one._peer_address], -one._since)).transport.abort()
 
     @property
-    def _address(self) -> str:
+    def _peer_address(self) -> str:
         return self.client[0] if self.client else ""
 
 
@@ -154,7 +154,7 @@ def serve(
         while not server.started and not task.done():
             await asyncio.sleep(0.02)
         if not task.done():
-            link = bench.link() if not settings.remote else _address(settings)
+            link = bench.link() if not settings.remote else _server_address(settings)
             ready(link)
             if browser:
                 threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
@@ -167,6 +167,6 @@ def serve(
         listening.close()
 
 
-def _address(settings: Settings) -> str:
+def _server_address(settings: Settings) -> str:
     name = settings.names[0] if settings.names else settings.host
     return f"http://{f'[{name}]' if ':' in name else name}:{settings.port}/"

@@ -55,7 +55,7 @@ class _Failures:
     blocked_until: float = 0.0
 
 
-def _network(address: str) -> str:
+def _network_prefix(address: str) -> str:
     """Return the part of an address that one person is assumed to have."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
@@ -100,7 +100,7 @@ class Sessions:
 
     def is_blocked(self, address: str) -> bool:
         """Whether too many wrong passwords came from an address. Other addresses can still sign in."""
-        failures = self._failures.get(_network(address))
+        failures = self._failures.get(_network_prefix(address))
         return failures is not None and time.monotonic() < failures.blocked_until
 
     def login(self, password: str, who: str, address: str) -> Session | None:
@@ -108,9 +108,9 @@ class Sessions:
         if self._password is None or self.is_blocked(address):
             return None
         if not hmac.compare_digest(self._password.encode(), password.encode()):
-            self._note_failure(_network(address))
+            self._note_failure(_network_prefix(address))
             return None
-        self._failures.pop(_network(address), None)
+        self._failures.pop(_network_prefix(address), None)
         return self._enter(Session(who=who or None))
 
     def _note_failure(self, network: str) -> None:

@@ -96,9 +96,9 @@ def load_shelf(folder: Path) -> Shelf:
     releases: list[tuple[float, ShelvedRelease]] = []
     series: list[ShelvedSeries] = []
     damaged: list[str] = []
-    for place in _folders(folder):
+    for place in _entry_folders(folder):
         try:
-            release, one_series = _release(place), _series(place)
+            release, one_series = _read_release(place), _read_series(place)
         except ValueError:
             damaged.append(place.name)
             continue
@@ -112,23 +112,23 @@ def load_shelf(folder: Path) -> Shelf:
 
 def find_release(folder: Path, name: str) -> ShelvedRelease | None:
     """Return a release by its name; None if there is none, or it is damaged."""
-    return _find(folder, name, _release)
+    return _find_entry(folder, name, _read_release)
 
 
 def find_series(folder: Path, name: str) -> ShelvedSeries | None:
     """Return a series by its name; None if there is none, or it is damaged."""
-    return _find(folder, name, _series)
+    return _find_entry(folder, name, _read_series)
 
 
-def _find(folder: Path, name: str, load: Callable[[Path], Entry | None]) -> Entry | None:
-    place = next((one for one in _folders(folder) if one.name == name), None)
+def _find_entry(folder: Path, name: str, load: Callable[[Path], Entry | None]) -> Entry | None:
+    place = next((one for one in _entry_folders(folder) if one.name == name), None)
     try:
         return load(place) if place is not None else None
     except ValueError:
         return None
 
 
-def _folders(folder: Path) -> Iterator[Path]:
+def _entry_folders(folder: Path) -> Iterator[Path]:
     try:
         inside = sorted(folder.iterdir())
     except OSError:
@@ -142,46 +142,48 @@ def _folders(folder: Path) -> Iterator[Path]:
 # -- validation: everything below raises ValueError for a document that is not what it should be --------------
 
 
-def _release(place: Path) -> ShelvedRelease | None:
-    manifest = _document(place, "manifest.json")
+def _read_release(place: Path) -> ShelvedRelease | None:
+    manifest = _read_document(place, "manifest.json")
     if manifest is None:
         return None
-    tables = _typed(manifest, "tables", dict).values()
+    tables = _typed_value(manifest, "tables", dict).values()
     return ShelvedRelease(
         name=place.name,
         path=place,
-        method=_typed(manifest, "method", str),
-        created=_typed(manifest, "created", str),
-        rows=sum(_count(_require(table, dict).get("rows")) for table in tables),
+        method=_typed_value(manifest, "method", str),
+        created=_typed_value(manifest, "created", str),
+        rows=sum(_require_count(_require_type(table, dict).get("rows")) for table in tables),
     )
 
 
-def _series(place: Path) -> ShelvedSeries | None:
-    content = _document(place, "series.json")
+def _read_series(place: Path) -> ShelvedSeries | None:
+    content = _read_document(place, "series.json")
     if content is None:
         return None
-    calendar = _typed(content, "calendar", dict)
-    sentences = _typed(_typed(content, "guarantee", dict), "sentences", list)
+    calendar = _typed_value(content, "calendar", dict)
+    sentences = _typed_value(_typed_value(content, "guarantee", dict), "sentences", list)
     return ShelvedSeries(
         name=place.name,
         path=place,
-        method=_typed(content, "method", str),
-        complete=_typed(content, "complete", bool),
-        unit=_typed(calendar, "period", str),
-        planned=_count(calendar.get("periods")),
-        first=_typed(calendar, "from", str),
-        last=_typed(calendar, "to", str),
-        guarantee=tuple(_require(one, str) for one in sentences),
-        periods=tuple(_period(_require(one, dict)) for one in _typed(content, "periods", list)),
+        method=_typed_value(content, "method", str),
+        complete=_typed_value(content, "complete", bool),
+        unit=_typed_value(calendar, "period", str),
+        planned=_require_count(calendar.get("periods")),
+        first=_typed_value(calendar, "from", str),
+        last=_typed_value(calendar, "to", str),
+        guarantee=tuple(_require_type(one, str) for one in sentences),
+        periods=tuple(
+            _read_period(_require_type(one, dict)) for one in _typed_value(content, "periods", list)
+        ),
     )
 
 
-def _period(entry: dict[str, Any]) -> ShelvedPeriod:
-    rows = sum(_count(one) for one in _typed(entry, "released", dict).values())
-    return ShelvedPeriod(_typed(entry, "period", str), _typed(entry, "folder", str), rows)
+def _read_period(entry: dict[str, Any]) -> ShelvedPeriod:
+    rows = sum(_require_count(one) for one in _typed_value(entry, "released", dict).values())
+    return ShelvedPeriod(_typed_value(entry, "period", str), _typed_value(entry, "folder", str), rows)
 
 
-def _document(place: Path, name: str) -> dict[str, Any] | None:
+def _read_document(place: Path, name: str) -> dict[str, Any] | None:
     """Return a JSON object of a folder; None if there is no such file."""
     try:
         content = confined.read_bytes(place, place / name, _LARGEST_DOCUMENT)
@@ -190,22 +192,22 @@ def _document(place: Path, name: str) -> dict[str, Any] | None:
     except OSError as error:
         raise ValueError(name) from error
     try:
-        return _require(json.loads(content), dict)
+        return _require_type(json.loads(content), dict)
     except RecursionError as error:
         raise ValueError(name) from error
 
 
-def _typed(content: dict[str, Any], name: str, kind: type[Kind]) -> Kind:
-    return _require(content.get(name), kind)
+def _typed_value(content: dict[str, Any], name: str, kind: type[Kind]) -> Kind:
+    return _require_type(content.get(name), kind)
 
 
-def _require(value: Any, kind: type[Kind]) -> Kind:
+def _require_type(value: Any, kind: type[Kind]) -> Kind:
     if not isinstance(value, kind):
         raise ValueError(f"not a {kind.__name__}")
     return value
 
 
-def _count(value: Any) -> int:
+def _require_count(value: Any) -> int:
     # JSON has numbers such as 1e400, which are infinite, and True is an int.
     if type(value) is not int or not 0 <= value < _LARGEST_COUNT:
         raise ValueError("not a count")

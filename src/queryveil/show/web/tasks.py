@@ -25,7 +25,7 @@ class Telling(Protocol):
 Task = Callable[[dict[str, Any], Telling, Path], Any]
 
 
-def _read(asked: Mapping[str, Any], told: Telling, folder: Path) -> qv.SearchLog:
+def _read_log(asked: Mapping[str, Any], told: Telling, folder: Path) -> qv.SearchLog:
     """Read the log of a job; refuse another file than that of its snapshot, and other columns than those confirmed."""
     told.stage("read")
     return LogSnapshot.from_dict(asked["log"]).read(folder, told.progress)
@@ -33,7 +33,7 @@ def _read(asked: Mapping[str, Any], told: Telling, folder: Path) -> qv.SearchLog
 
 def read(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
     """Which column is what, how many rows there are, and which were rejected and why."""
-    log = _read(asked, told, folder)
+    log = _read_log(asked, told, folder)
     told.stage("count", "users and columns")
     staged = log.staged
     rows = log.engine.arrow(log.source.limit(SHOWN_ROWS)).to_pylist()
@@ -53,11 +53,11 @@ def read(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
         ],
         "notes": list(log.notes),
         "skipped": dict(staged.skipped) if staged else {},
-        "samples": [{name: _short(row.get(name)) for name in log.columns} for row in rows],
+        "samples": [{name: _shorten(row.get(name)) for name in log.columns} for row in rows],
     }
 
 
-def _short(value: Any) -> str | None:
+def _shorten(value: Any) -> str | None:
     if value is None:
         return None
     text = str(value)
@@ -66,7 +66,7 @@ def _short(value: Any) -> str | None:
 
 def inspect(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
     """The risk at a glance, and a first release that is worth a try."""
-    log = _read(asked, told, folder)
+    log = _read_log(asked, told, folder)
     told.stage("inspect", "who is unique, what queries give away")
     found = qv.inspect(log)
     told.stage("propose", "a first release that is worth a try")
@@ -74,11 +74,11 @@ def inspect(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any
     option = proposal.option
     proposed = None
     if option is not None:
-        proposed = {"method": option.method, "given": _given(option.mechanism)}
+        proposed = {"method": option.method, "given": _given_parameters(option.mechanism)}
     return found.as_dict() | {"verdict": proposal.verdict, "proposed": proposed, "delta": proposal.delta}
 
 
-def _given(method: qv.Mechanism) -> dict[str, Any]:
+def _given_parameters(method: qv.Mechanism) -> dict[str, Any]:
     from queryveil.parameters import parameters
 
     found = {}
@@ -91,7 +91,7 @@ def _given(method: qv.Mechanism) -> dict[str, Any]:
 
 def pilot(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
     """Count what previews need, once: numbers alone, no text and no id."""
-    log = _read(asked, told, folder)
+    log = _read_log(asked, told, folder)
     told.stage("count", "items of some users")
     made = qv.PilotCounts.count_pilot(log, progress=told.progress)
     Path(asked["file"]).unlink(missing_ok=True)  # of a job that was cancelled
@@ -101,7 +101,7 @@ def pilot(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
 
 def advise(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
     """Which method and parameters fit a purpose."""
-    log = _read(asked, told, folder)
+    log = _read_log(asked, told, folder)
     told.stage("try", "settings, one after the other")
     found = qv.advise(
         log, asked["purpose"], epsilon=asked["epsilon"], delta=asked["delta"], progress=told.progress
@@ -113,7 +113,7 @@ def advise(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]
             "figures": dict(one.figures),
             "weaker": one.weaker,
             "best": one is found.best,
-            "query": {"method": one.method, **_given(one.mechanism)},
+            "query": {"method": one.method, **_given_parameters(one.mechanism)},
         }
         for one in found.options
     ]
@@ -123,7 +123,7 @@ def advise(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]
 def publish(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
     """Read the log of the snapshot, charge the ledger, protect, and write; sign if there is a key."""
     recipe = qv.Recipe.read(asked["recipe"])
-    log = _read(asked, told, folder)
+    log = _read_log(asked, told, folder)
     release = qv.publish_recipe(recipe, log=log, i_understand=asked["i_understand"], told=told.stage)
     kept = Path(asked["kept"])
     kept.unlink(missing_ok=True)  # of a release that was taken away
@@ -156,7 +156,7 @@ def series(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]
             told.progress(written[0], max(1, asked["periods"] - there))
 
     made = qv.publish_series(
-        lambda: _read(asked, told, folder),
+        lambda: _read_log(asked, told, folder),
         forms.made(qv.MECHANISMS[asked["method"]], asked["given"]),
         name=asked["name"],
         out=out,
@@ -187,7 +187,7 @@ def attack(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]
     for one in made.inputs:
         found: Any = release if "release" in one.kind else None
         if one.kind == "log" and one.needed:
-            found = _read(asked, told, folder)
+            found = _read_log(asked, told, folder)
         inputs.append([found] if one.many and found is not None else found)
     told.stage("attack")
     result = made.run(*inputs, progress=told.progress)

@@ -58,7 +58,7 @@ def write(folder: Path, name: str, document: Any) -> None:
     made.replace(folder / f"{name}.json")
 
 
-def _stop(*_: object) -> None:
+def _request_stop(*_: object) -> None:
     raise KeyboardInterrupt
 
 
@@ -76,7 +76,7 @@ def _watch_parent() -> None:
 def main(folder: Path) -> int:
     """Do one job; the exit code is 0 if there is a result."""
     for one in interruptions.SIGNALS:
-        signal.signal(one, _stop)
+        signal.signal(one, _request_stop)
     _watch_parent()
     memory.limit_reservations()
     with interruptions.track_results() as stands:

@@ -50,22 +50,26 @@ _TOKEN_HASH = Promised(
 
 def k_query(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     """What depends on figures or tables that another check has found wrong is left out, not passed."""
-    made = _begin(manifest, opened, _K_QUERY, {"log": _LOG})
+    made = _common_checks(manifest, opened, _K_QUERY, {"log": _LOG})
     if not _all_passed(made, opened, "log"):
         return made
     table, k = opened["log"].table, manifest.section("parameters")["k"]
     return [
         *made,
         judge(
-            "crowd", Sentence("verify.anonymity.every-query-is-in-at-least", k=k), lambda: _crowd(table, k)
+            "crowd",
+            Sentence("verify.anonymity.every-query-is-in-at-least", k=k),
+            lambda: _check_crowds(table, k),
         ),
         judge(
-            "sessions", Sentence("verify.anonymity.sessions-are-numbered-from-0-in"), lambda: _sessions(table)
+            "sessions",
+            Sentence("verify.anonymity.sessions-are-numbered-from-0-in"),
+            lambda: _check_sessions(table),
         ),
     ]
 
 
-def _crowd(table: pa.Table, k: int) -> Iterator[str]:
+def _check_crowds(table: pa.Table, k: int) -> Iterator[str]:
     """Each of k users has a session of her own; fewer sessions cannot be k users'."""
     once = table.group_by(["query", "session"]).aggregate([])
     sizes = once.group_by("query").aggregate([("session", "count")])
@@ -74,7 +78,7 @@ def _crowd(table: pa.Table, k: int) -> Iterator[str]:
         yield Sentence("verify.anonymity.queries-are-in-fewer-than-sessions", few=few, k=k)
 
 
-def _sessions(table: pa.Table) -> Iterator[str]:
+def _check_sessions(table: pa.Table) -> Iterator[str]:
     """Numbers with gaps, or rows in another order, would be a place to tell more than which rows belong together."""
     numbers = table["session"].combine_chunks()
     if len(numbers) == 0:
@@ -90,28 +94,32 @@ def _sessions(table: pa.Table) -> Iterator[str]:
 
 
 def k_keyword(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
-    made = _begin(manifest, opened, _K_KEYWORD, {"items": _ITEMS})
+    made = _common_checks(manifest, opened, _K_KEYWORD, {"items": _ITEMS})
     if not _all_passed(made, opened, "items"):
         return made
     table, k = opened["items"].table, manifest.section("parameters")["k"]
     return [
         *made,
         judge(
-            "crowd", Sentence("verify.anonymity.every-row-has-at-least-users", k=k), lambda: _enough(table, k)
+            "crowd",
+            Sentence("verify.anonymity.every-row-has-at-least-users", k=k),
+            lambda: _check_counts(table, k),
         ),
         judge(
-            "prefixes", Sentence("verify.anonymity.rows-are-words-or-prefixes-with"), lambda: _prefixes(table)
+            "prefixes",
+            Sentence("verify.anonymity.rows-are-words-or-prefixes-with"),
+            lambda: _check_prefixes(table),
         ),
     ]
 
 
-def _enough(table: pa.Table, k: int) -> Iterator[str]:
+def _check_counts(table: pa.Table, k: int) -> Iterator[str]:
     few = pc.sum(pc.less(table["count"], k)).as_py() or 0
     if few:
         yield Sentence("verify.anonymity.rows-have-fewer-than-users", few=few, k=k)
 
 
-def _prefixes(table: pa.Table) -> Iterator[str]:
+def _check_prefixes(table: pa.Table) -> Iterator[str]:
     texts = table["prefix"]
     starred = pc.ends_with(texts, "*")
     for wrong, id in (
@@ -131,7 +139,7 @@ def token_hash(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     parameters = manifest.section("parameters")
     linked = parameters.get("sessions") == "keep"
     columns = dict(_LOG) if linked else {"query": pa.string()}
-    made = _begin(manifest, opened, _TOKEN_HASH, {"log": columns})
+    made = _common_checks(manifest, opened, _TOKEN_HASH, {"log": columns})
     if not _all_passed(made, opened, "log"):
         return made
     table = opened["log"].table
@@ -139,7 +147,7 @@ def token_hash(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         judge(
             "hashes",
             Sentence("verify.anonymity.queries-are-hashes-and-nothing-else"),
-            lambda: _hashes(table["query"], parameters),
+            lambda: _check_hashes(table["query"], parameters),
         )
     )
     if linked:
@@ -147,13 +155,13 @@ def token_hash(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
             judge(
                 "sessions",
                 Sentence("verify.anonymity.sessions-are-numbered-from-0-in"),
-                lambda: _sessions(table),
+                lambda: _check_sessions(table),
             )
         )
     return made
 
 
-def _hashes(queries: pa.ChunkedArray, parameters: Mapping[str, Any]) -> Iterator[str]:
+def _check_hashes(queries: pa.ChunkedArray, parameters: Mapping[str, Any]) -> Iterator[str]:
     digits = parameters["digits"]
     shape = re.compile(rf"[0-9a-f]{{{digits}}}( [0-9a-f]{{{digits}}})*")
     different = pc.unique(queries).to_pylist()
@@ -169,7 +177,7 @@ def _hashes(queries: pa.ChunkedArray, parameters: Mapping[str, Any]) -> Iterator
 # -- common --------------------------------------------------------------------------------------------------
 
 
-def _begin(
+def _common_checks(
     manifest: Manifest,
     opened: Mapping[str, Opened],
     promised: Promised,

@@ -32,33 +32,33 @@ _ASSUMPTIONS = ("rows-apart", "user-is-account", "taxonomy-is-public")
 Rule = Callable[[Any], bool]
 
 
-def _epsilon(value: Any) -> bool:
+def _is_epsilon(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value) and 0 < value <= _MOST
 
 
-def _text(value: Any) -> bool:
+def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_text, value))
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_text, value))
 
 
 _SEMANTIC: dict[str, Rule] = {
-    "epsilon": _epsilon,
+    "epsilon": _is_epsilon,
     "criterion": one_of("sqc1", "sqc2", "nsqc"),
-    "domain": _text,
-    "topics": _texts,
+    "domain": _is_text,
+    "topics": _are_texts,
     "epsilon_per": one_of("user", "query"),
     "max_phrases": whole(1, _MOST),
     "reserve": whole(1, _MOST),
-    "since": _text,
+    "since": _is_text,
     "keep_words": one_of("none", "function", "modifiers"),
     "tight": lambda value: isinstance(value, bool),
     "pad": lambda value: isinstance(value, bool),
     "whole_queries": lambda value: isinstance(value, bool),
 }
-_HISTOGRAM: dict[str, Rule] = {"epsilon": _epsilon, "max_queries": whole(1, _MOST), "domain": _text}
+_HISTOGRAM: dict[str, Rule] = {"epsilon": _is_epsilon, "max_queries": whole(1, _MOST), "domain": _is_text}
 _OPTIONAL = {"topics", "max_phrases", "reserve", "since"}
 
 
@@ -81,7 +81,7 @@ def semantic(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
 def profile_histogram(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     given = manifest.section("parameters")
     made = [
-        judge("parameters", _WITHIN, lambda: _parameters(manifest, _HISTOGRAM)),
+        judge("parameters", _WITHIN, lambda: _check_parameters(manifest, _HISTOGRAM)),
         judge(
             "calibration",
             Sentence("verify.semantic.noise-follows-from-parameters"),
@@ -100,7 +100,7 @@ _PROMISED = Sentence("verify.semantic.promised")
 # -- parameters and figures ----------------------------------------------------------------------------------
 
 
-def _parameters(manifest: Manifest, rules: Mapping[str, Rule]) -> Iterator[str]:
+def _check_parameters(manifest: Manifest, rules: Mapping[str, Rule]) -> Iterator[str]:
     given, known = manifest.section("parameters"), {*rules, *manifest.declared}
     yield from (
         Sentence("verify.semantic.method-has-no-parameter", name=quoted(name))
@@ -117,7 +117,7 @@ def _parameters(manifest: Manifest, rules: Mapping[str, Rule]) -> Iterator[str]:
 
 def _semantic_parameters(manifest: Manifest) -> Iterator[str]:
     given = manifest.section("parameters")
-    yield from _parameters(manifest, _SEMANTIC)
+    yield from _check_parameters(manifest, _SEMANTIC)
     if given.get("pad") and (
         "max_phrases" not in given or given.get("domain") == "per-topic" or given.get("keep_words") != "none"
     ):
@@ -145,17 +145,19 @@ def _semantic_figures(manifest: Manifest) -> Iterator[str]:
             yield Sentence("verify.semantic.sensitivity-does-not-follow-from-criterion")
     each = figures.get("epsilon_per_phrase")
     for one in domains:
-        yield from _nearness(one, given["epsilon"] if each is None else each)
-        yield from _certificate(one.get("certificate"), each if given["tight"] else None)
+        yield from _check_nearness(one, given["epsilon"] if each is None else each)
+        yield from _check_certificate(one.get("certificate"), each if given["tight"] else None)
     if given["epsilon_per"] == "query" or "max_phrases" in given:
         most = given.get("max_phrases", 1)
-        if type(each) is not float or Fraction(each) * most > _total(given) * (1 + Fraction(1, 10**12)):
+        if type(each) is not float or Fraction(each) * most > _total_epsilon(given) * (
+            1 + Fraction(1, 10**12)
+        ):
             yield Sentence("verify.semantic.epsilon-of-phrase-is-not-its")
     elif each is not None:
         yield Sentence("verify.semantic.epsilon-of-phrase-depends-on-user")
 
 
-def _nearness(figures: Mapping[str, Any], epsilon: float) -> Iterator[str]:
+def _check_nearness(figures: Mapping[str, Any], epsilon: float) -> Iterator[str]:
     """That the shares of near draws are possible: no weight is above the true concept's, or below it by more than
     a factor of e to the epsilon."""
     shares = [figures[name] for name in planned.NEAR]
@@ -167,7 +169,7 @@ def _nearness(figures: Mapping[str, Any], epsilon: float) -> Iterator[str]:
         yield Sentence("verify.semantic.epsilon-does-not-allow-stated-shares")
 
 
-def _certificate(stated: Any, epsilon: float | None) -> Iterator[str]:
+def _check_certificate(stated: Any, epsilon: float | None) -> Iterator[str]:
     """Where the exponent was searched for: that the ratios stated are within epsilon. Sums are not added up anew."""
     if epsilon is None or stated is None:
         if epsilon is not None or stated is not None:
@@ -189,7 +191,7 @@ def _histogram_figures(manifest: Manifest) -> Iterator[str]:
         yield Sentence("verify.semantic.draw-states-another-noise-scale-or")
 
 
-def _total(given: Mapping[str, Any]) -> Fraction:
+def _total_epsilon(given: Mapping[str, Any]) -> Fraction:
     """The epsilon that must be stated."""
     many = given["epsilon_per"] == "query" and "max_phrases" in given
     spent = Fraction(1)
@@ -201,7 +203,7 @@ def _total(given: Mapping[str, Any]) -> Fraction:
 # -- the promise ---------------------------------------------------------------------------------------------
 
 
-def _promise(guarantee: Mapping[str, Any], unit: str, neighbours: str) -> Iterator[str]:
+def _check_guarantee(guarantee: Mapping[str, Any], unit: str, neighbours: str) -> Iterator[str]:
     if guarantee.get("kind") != "pure-dp" or guarantee.get("delta") != 0:
         yield Sentence("verify.semantic.guarantee-is-not-pure-differential-privacy")
     if guarantee.get("unit") != unit:
@@ -223,8 +225,8 @@ def _semantic_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) ->
     words_kept = given["keep_words"] != "none"
     equal = [] if given["pad"] else ["shape"] + ["topics"] * per_topic + ["words"] * words_kept
     neighbours = "replace-one-user" + ("-equal-" + "-and-".join(equal) if equal else "")
-    yield from _promise(guarantee, "phrase" if alone else "user", neighbours)
-    if Fraction(guarantee["epsilon"]) < _total(given) * (1 - Fraction(1, 10**12)):
+    yield from _check_guarantee(guarantee, "phrase" if alone else "user", neighbours)
+    if Fraction(guarantee["epsilon"]) < _total_epsilon(given) * (1 - Fraction(1, 10**12)):
         yield Sentence("verify.semantic.epsilon-is-below-what-parameters-cost")
     needed = [] if given["pad"] else ["shape-is-published", "no-sum"]
     needed += ["words-are-published"] * words_kept + ["topics-are-published"] * per_topic
@@ -233,7 +235,7 @@ def _semantic_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) ->
 
 
 def _histogram_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Iterator[str]:
-    yield from _promise(guarantee, "user", "replace-one-user")
+    yield from _check_guarantee(guarantee, "user", "replace-one-user")
     if Fraction(guarantee["epsilon"]) < Fraction(given["epsilon"]):
         yield Sentence("verify.semantic.epsilon-is-below-what-parameters-cost")
 
@@ -253,9 +255,9 @@ def _row_checks(
         judge(
             "numbers",
             Sentence("verify.semantic.users-and-their-queries-are-numbered"),
-            lambda: _numbered(table),
+            lambda: _check_numbering(table),
         ),
-        judge("labels", _labels_words(manifest), lambda: _labels(manifest, table)),
+        judge("labels", _labels_words(manifest), lambda: _check_labels(manifest, table)),
     ]
     # Words that were kept may have commas of their own.
     given = manifest.section("parameters")
@@ -265,15 +267,15 @@ def _row_checks(
             judge(
                 "phrases",
                 _phrases_words(most, padded=padded, single=single),
-                lambda: _phrases(table, most, padded=padded, single=single),
+                lambda: _check_phrases(table, most, padded=padded, single=single),
             )
         )
     return made
 
 
-def _numbered(table: pa.Table) -> Iterator[str]:
+def _check_numbering(table: pa.Table) -> Iterator[str]:
     """Gaps, or another order, would be a place to tell more than which rows are one user's."""
-    users, numbers = (_integers(table[name]) for name in ("user", "number"))
+    users, numbers = (_to_integers(table[name]) for name in ("user", "number"))
     if not len(users):
         return
     if users[0] != 0 or numbers[0] != 0:
@@ -297,7 +299,7 @@ def _of_wordnet(manifest: Manifest) -> bool:
     return str(manifest.content.get("taxonomy", "")).startswith("WordNet")
 
 
-def _labels(manifest: Manifest, table: pa.Table) -> Iterator[str]:
+def _check_labels(manifest: Manifest, table: pa.Table) -> Iterator[str]:
     given = manifest.section("parameters")
     if given.get("keep_words", "none") != "none":
         if pc.any(pc.equal(table["query"], "")).as_py():
@@ -317,18 +319,20 @@ def _labels(manifest: Manifest, table: pa.Table) -> Iterator[str]:
         for label in (given["topics"] if given["domain"] == "per-topic" else [given["domain"]])
     }
     known: dict[int, bool] = {}
-    strange = sum(1 for label in found if label and not _below(nouns, nouns.find_label(label), roots, known))
+    strange = sum(
+        1 for label in found if label and not _is_below(nouns, nouns.find_label(label), roots, known)
+    )
     if strange:
         yield Sentence("verify.semantic.different-texts-are-not-made-of", strange=strange)
 
 
-def _below(nouns: Taxonomy, node: int | None, roots: set[int | None], known: dict[int, bool]) -> bool:
+def _is_below(nouns: Taxonomy, node: int | None, roots: set[int | None], known: dict[int, bool]) -> bool:
     """Whether one of the roots is reached by going up from a node."""
     if node is None:
         return False
     if node not in known:
         above = nouns.hypernyms.targets(node).tolist()
-        known[node] = node in roots or any(_below(nouns, one, roots, known) for one in above)
+        known[node] = node in roots or any(_is_below(nouns, one, roots, known) for one in above)
     return known[node]
 
 
@@ -348,9 +352,9 @@ def _phrases_words(most: int | None, *, padded: bool, single: bool) -> str:
     )
 
 
-def _phrases(table: pa.Table, most: int | None, *, padded: bool, single: bool) -> Iterator[str]:
-    lengths = _integers(pc.add(pc.count_substring(table["query"], ", "), 1))
-    per_user = np.bincount(_integers(table["user"]), weights=lengths)
+def _check_phrases(table: pa.Table, most: int | None, *, padded: bool, single: bool) -> Iterator[str]:
+    lengths = _to_integers(pc.add(pc.count_substring(table["query"], ", "), 1))
+    per_user = np.bincount(_to_integers(table["user"]), weights=lengths)
     if single and (lengths != 1).any():
         yield Sentence("verify.semantic.query-has-several-phrases")
     if padded and (per_user != most).any():
@@ -359,6 +363,6 @@ def _phrases(table: pa.Table, most: int | None, *, padded: bool, single: bool) -
         yield Sentence("verify.semantic.user-has-more-than-phrases", most=most)
 
 
-def _integers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+def _to_integers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     numbers: npt.NDArray[np.int64] = column.to_numpy().astype(np.int64)
     return numbers

@@ -45,18 +45,18 @@ _CAVEATS = ("all-alike", "known-members", "fake-accounts", "no-sum")
 
 def clump(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     distinct = manifest.section("parameters").get("distinct") is True
-    return _checks(manifest, opened, _promised(_OF_ALL | _OF_CLUMP), once=distinct)
+    return _check_transactions(manifest, opened, _expected_guarantee(_OF_ALL | _OF_CLUMP), once=distinct)
 
 
 def partition(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
-    return _checks(manifest, opened, _promised(_OF_ALL), once=True)
+    return _check_transactions(manifest, opened, _expected_guarantee(_OF_ALL), once=True)
 
 
-def _promised(rules: Mapping[str, Callable[[Any], bool]]) -> Promised:
+def _expected_guarantee(rules: Mapping[str, Callable[[Any], bool]]) -> Promised:
     return Promised(rules, shared="transaction", assumptions=_ASSUMPTIONS, caveats=_CAVEATS)
 
 
-def _checks(
+def _check_transactions(
     manifest: Manifest, opened: Mapping[str, Opened], promised: Promised, *, once: bool
 ) -> list[Check]:
     """What depends on figures or tables that another check has found wrong is left out, not passed."""
@@ -92,23 +92,31 @@ def group_checks(
         judge(
             "crowd",
             Sentence("verify.transactions.every-group-has-at-least-rows", k=k, whose=whose),
-            lambda: _crowd(rows, k),
+            lambda: _check_crowds(rows, k),
         ),
         judge(
-            "equal-rows", Sentence("verify.transactions.all-rows-of-group-are-equal"), lambda: _equal(rows)
+            "equal-rows",
+            Sentence("verify.transactions.all-rows-of-group-are-equal"),
+            lambda: _check_equal_rows(rows),
         ),
         judge(
-            "groups", Sentence("verify.transactions.groups-are-numbered-from-0-in"), lambda: _numbered(rows)
+            "groups",
+            Sentence("verify.transactions.groups-are-numbered-from-0-in"),
+            lambda: _check_numbering(rows),
         ),
-        judge("items", filled, lambda: _filled(rows, may_be_empty=may_be_empty)),
+        judge("items", filled, lambda: _check_missing_items(rows, may_be_empty=may_be_empty)),
         judge(
-            "order", Sentence("verify.transactions.items-of-transaction-are-in-order"), lambda: _sorted(rows)
+            "order",
+            Sentence("verify.transactions.items-of-transaction-are-in-order"),
+            lambda: _check_order(rows),
         ),
     ]
     if once:
         made.append(
             judge(
-                "distinct", Sentence("verify.transactions.no-transaction-has-item-twice"), lambda: _once(rows)
+                "distinct",
+                Sentence("verify.transactions.no-transaction-has-item-twice"),
+                lambda: _check_repeated_items(rows),
             )
         )
     return made
@@ -168,13 +176,13 @@ class _Rows:
         return column
 
 
-def _crowd(rows: _Rows, k: int) -> Iterator[str]:
+def _check_crowds(rows: _Rows, k: int) -> Iterator[str]:
     few = int((np.unique(rows.groups, return_counts=True)[1] < k).sum())
     if few:
         yield Sentence("verify.transactions.groups-have-fewer-than-rows", few=few, k=k)
 
 
-def _equal(rows: _Rows) -> Iterator[str]:
+def _check_equal_rows(rows: _Rows) -> Iterator[str]:
     """Each row against the first one of its group, wherever it stands."""
     _, first, group = np.unique(rows.groups, return_index=True, return_inverse=True)
     like = first[group]
@@ -188,7 +196,7 @@ def _equal(rows: _Rows) -> Iterator[str]:
         yield Sentence("verify.transactions.rows-are-not-equal-to-first", different=different)
 
 
-def _numbered(rows: _Rows) -> Iterator[str]:
+def _check_numbering(rows: _Rows) -> Iterator[str]:
     """Numbers with gaps, or rows in another order, would be a place to tell more than which rows belong together."""
     if not len(rows.groups):
         return
@@ -199,7 +207,7 @@ def _numbered(rows: _Rows) -> Iterator[str]:
         yield Sentence("verify.transactions.rows-are-not-in-order-of")
 
 
-def _filled(rows: _Rows, *, may_be_empty: bool) -> Iterator[str]:
+def _check_missing_items(rows: _Rows, *, may_be_empty: bool) -> Iterator[str]:
     empty = int((rows.lengths == 0).sum())
     if empty and not may_be_empty:
         yield Sentence("verify.transactions.transactions-have-no-item", empty=empty)
@@ -210,12 +218,12 @@ def _filled(rows: _Rows, *, may_be_empty: bool) -> Iterator[str]:
         yield Sentence("verify.transactions.items-are-empty", blank=blank)
 
 
-def _sorted(rows: _Rows) -> Iterator[str]:
+def _check_order(rows: _Rows) -> Iterator[str]:
     if (rows.steps() < 0).any():
         yield Sentence("verify.transactions.transaction-has-its-items-in-another")
 
 
-def _once(rows: _Rows) -> Iterator[str]:
+def _check_repeated_items(rows: _Rows) -> Iterator[str]:
     twice = int((rows.steps() == 0).sum())
     if twice:
         yield Sentence("verify.transactions.items-are-in-transaction-twice", twice=twice)

@@ -57,14 +57,14 @@ def clump(
         raise UsageError(f"parameter 'r' must be an int >= 1; got {r}", "10 does well")
     people = population(tree, bags, k, users)
     ordered = people.rows[positions(tree, bags.take(people.rows), order)]
-    then = None if assigned is None else [_among(assigned, people)]
+    then = None if assigned is None else [_filter_order(assigned, people)]
     groups, published = clusters(tree, bags, people, [ordered], k, r, criterion, lcg, then)
     if distinct:
         published = published.distinct()
     return grouping(tree, bags, k, people, groups, published)
 
 
-def _among(assigned: npt.NDArray[np.integer], people: Population) -> I64:
+def _filter_order(assigned: npt.NDArray[np.integer], people: Population) -> I64:
     """The order without the rows that have nothing to group."""
     if not np.array_equal(np.sort(assigned), np.arange(len(people.users))):
         raise UsageError("'assigned' must have every row once", "give a permutation of the rows")
@@ -106,15 +106,15 @@ def clusters(
     """Cluster the transactions of each part, in their order, by themselves; or in that in which they are assigned."""
     from queryveil.mechanisms.transactions.algorithms import cluster_loop as loop
 
-    seeds = [_seeds(people, part, k) for part in parts]
+    seeds = [_cluster_seeds(people, part, k) for part in parts]
     all_seeds = np.concatenate(seeds)
-    work = _work(tree, bags, people, all_seeds, k, criterion, lcg)
+    work = _make_work(tree, bags, people, all_seeds, k, criterion, lcg)
     groups = np.full(len(bags), -1, dtype=np.int32)
     groups[all_seeds] = np.arange(len(all_seeds))
     loop.start(work, all_seeds)
     first, chosen = 0, []
     for part, own in zip(assigned or parts, seeds, strict=True):
-        chosen.append(_filled(work, part, groups, np.arange(first, first + len(own)), r))
+        chosen.append(_fill_clusters(work, part, groups, np.arange(first, first + len(own)), r))
         first += len(own)
     full = np.concatenate(chosen)
     if lcg == "exact":
@@ -123,10 +123,10 @@ def clusters(
         len(all_seeds) + 1, -1, dtype=np.int32
     )  # the last cell is the group of empty transactions
     number[full] = np.arange(len(full))
-    return number[groups], _published(work, full)
+    return number[groups], _published_bags(work, full)
 
 
-def _filled(work: loop.Work, ordered: I64, groups: npt.NDArray[np.int32], own: I64, r: int) -> I64:
+def _fill_clusters(work: loop.Work, ordered: I64, groups: npt.NDArray[np.int32], own: I64, r: int) -> I64:
     """Put a part's transactions into its own clusters; those that have k users in the end."""
     from queryveil.mechanisms.transactions.algorithms import cluster_loop as loop
 
@@ -143,7 +143,7 @@ def _filled(work: loop.Work, ordered: I64, groups: npt.NDArray[np.int32], own: I
     return full
 
 
-def _seeds(people: Population, ordered: I64, k: int) -> I64:
+def _cluster_seeds(people: Population, ordered: I64, k: int) -> I64:
     """The first transaction of every k, for as many clusters as can have k distinct users each.
 
     A user can be in n clusters at most n times, so n clusters need sum over users of min(transactions, n) >= n k.
@@ -162,7 +162,7 @@ def _seeds(people: Population, ordered: I64, k: int) -> I64:
     return np.ascontiguousarray(ordered[rank < clusters][::k][:clusters])
 
 
-def _work(
+def _make_work(
     tree: Tree, bags: Bags, people: Population, seeds: I64, k: int, criterion: Criterion, lcg: Rule
 ) -> loop.Work:
     from queryveil.mechanisms.transactions.algorithms import cluster_loop as loop
@@ -194,7 +194,7 @@ def _work(
     )
 
 
-def _published(work: loop.Work, chosen: I64) -> Bags:
+def _published_bags(work: loop.Work, chosen: I64) -> Bags:
     sizes = work.clusters["size"][chosen]
     starts = np.cumsum(sizes) - sizes
     cells = work.cells[np.repeat(work.clusters["start"][chosen] - starts, sizes) + np.arange(sizes.sum())]

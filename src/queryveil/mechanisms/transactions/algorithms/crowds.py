@@ -38,8 +38,8 @@ def crowds_first(
     spare, or the smallest one is dissolved.
     """
     people = population(tree, bags, k, users)
-    kinds = _kinds(bags)
-    crowd = _crowds(kinds, people.users, people.rows, k)
+    kinds = _equal_kinds(bags)
+    crowd = _form_crowds(kinds, people.users, people.rows, k)
     groups = np.full(len(bags), -1, dtype=np.int32)
     rest = np.flatnonzero((crowd < 0) & (bags.lengths > 0))
     known, firsts, groups_of_crowds = np.unique(crowd, return_index=True, return_inverse=True)
@@ -47,7 +47,7 @@ def crowds_first(
     groups[:] = groups_of_crowds - shift
     published = [bags[int(row)] for row in firsts[shift:]]
     if len(rest):
-        found = _better(tree, bags.take(rest), k, r, people.users[rest], rules)
+        found = _best_grouping(tree, bags.take(rest), k, r, people.users[rest], rules)
         groups[rest] = found.groups + len(published)
         published += list(found.published)
     groups[bags.lengths == 0] = -1
@@ -55,7 +55,7 @@ def crowds_first(
     return grouping(tree, bags, k, people, groups, shown.distinct() if distinct else shown)
 
 
-def _kinds(bags: Bags) -> I64:
+def _equal_kinds(bags: Bags) -> I64:
     """Equal transactions have equal numbers, by first appearance."""
     owners = np.repeat(np.arange(len(bags)), bags.lengths)
     items = bags.items[np.lexsort((bags.items, owners))]
@@ -65,7 +65,7 @@ def _kinds(bags: Bags) -> I64:
     return np.fromiter((known.setdefault(text, len(known)) for text in texts), np.int64, len(bags))
 
 
-def _crowds(kinds: I64, users: I64, rows: I64, k: int) -> I64:
+def _form_crowds(kinds: I64, users: I64, rows: I64, k: int) -> I64:
     """The crowd of each transaction, or -1; so that of the others none or k users and more are left."""
     pairs = np.unique(np.stack((kinds[rows], users[rows])), axis=1)
     size = np.bincount(pairs[0], minlength=int(kinds.max()) + 1)
@@ -90,16 +90,16 @@ def _crowds(kinds: I64, users: I64, rows: I64, k: int) -> I64:
     return crowd
 
 
-def _better(tree: Tree, bags: Bags, k: int, r: int, users: I64, rules: dict[str, Any]) -> Grouping:
+def _best_grouping(tree: Tree, bags: Bags, k: int, r: int, users: I64, rules: dict[str, Any]) -> Grouping:
     whole = clump(tree, bags, k, r, users=users, **rules)
     parted = partition(tree, bags, k, users=users)
     by_group = np.argsort(parted.groups, kind="stable")
     ends = np.cumsum(np.bincount(parted.groups, minlength=len(parted.published)))[:-1]
-    inside = _clumped(tree, bags, k, r, users, np.split(by_group, ends), rules)
+    inside = _clump_parts(tree, bags, k, r, users, np.split(by_group, ends), rules)
     return min((whole, inside), key=lambda one: one.quality.ggd)
 
 
-def _clumped(
+def _clump_parts(
     tree: Tree, bags: Bags, k: int, r: int, users: I64, parts: Sequence[I64], rules: dict[str, Any]
 ) -> Grouping:
     """Clump within each part, all of which have k users."""

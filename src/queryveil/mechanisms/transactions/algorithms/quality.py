@@ -40,7 +40,7 @@ def quality(tree: Tree, bags: Bags, groups: Codes, published: Bags) -> Quality:
     shown = int(copies.sum())
     items, weights, scale = len(bags.items), tree.weights, tree.scale
     ggd = int((copies * weights[published.items]).sum()) / scale + (items - shown)
-    ncp = _ncp(tree, bags, groups, published)
+    ncp = _mean_ncp(tree, bags, groups, published)
     mean_length = shown / max(int(members.sum()), 1)
     levels = int((copies * (tree.depth[published.items] + 1)).sum())
     return Quality(
@@ -57,7 +57,7 @@ def quality(tree: Tree, bags: Bags, groups: Codes, published: Bags) -> Quality:
     )
 
 
-def _ncp(tree: Tree, bags: Bags, groups: Codes, published: Bags) -> float:
+def _mean_ncp(tree: Tree, bags: Bags, groups: Codes, published: Bags) -> float:
     from queryveil.mechanisms.transactions.algorithms.cover_loop import covered_weight
 
     rows = np.argsort(groups, kind="stable")

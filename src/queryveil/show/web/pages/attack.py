@@ -40,7 +40,7 @@ def shown(request: Request) -> Response:
         given = forms.given(attacks[name], request.query_params)
     except qv.QueryveilError as error:
         wrong = error
-    job = bench.jobs.latest("attack", _about(log, release, name)) if release is not None else None
+    job = bench.jobs.latest("attack", _job_target(log, release, name)) if release is not None else None
     return page(
         request,
         "attack.html",
@@ -55,11 +55,11 @@ def shown(request: Request) -> Response:
         wrong=wrong,
         job=job,
         result=job.result if job is not None and job.state == DONE else None,
-        same=_same(log, name, given, str(release.path) if release is not None else "RELEASE"),
+        same=_equivalent_command(log, name, given, str(release.path) if release is not None else "RELEASE"),
     )
 
 
-def _same(log: LogSnapshot, name: str, given: dict[str, Any], release: str) -> same.Same:
+def _equivalent_command(log: LogSnapshot, name: str, given: dict[str, Any], release: str) -> same.Same:
     inputs: list[tuple[Any, str]] = []
     reads = False
     for one in qv.ATTACKS[name].inputs:
@@ -71,7 +71,7 @@ def _same(log: LogSnapshot, name: str, given: dict[str, Any], release: str) -> s
     return same.attack(name, given, inputs, same.reading_words(log.options) if reads else [])
 
 
-def _about(log: LogSnapshot, release: shelf.ShelvedRelease, name: str) -> str:
+def _job_target(log: LogSnapshot, release: shelf.ShelvedRelease, name: str) -> str:
     """Return what a job attacks: a result with other columns is no result for these."""
     return f"{release.name}/{name}/{log.digest}"
 
@@ -85,7 +85,7 @@ def start(request: Request, form: FormData) -> Response:
     given = forms.given(attacks[name], form)
     forms.made(attacks[name], given)
     spec = {"log": log.as_dict(), "attack": name, "given": given, "release": str(release.path)}
-    bench.jobs.start("attack", f"Attacking {release.name} by {name}", _about(log, release, name), spec)
+    bench.jobs.start("attack", f"Attacking {release.name} by {name}", _job_target(log, release, name), spec)
     said = query_string(
         {"attack": name, "release": release.name} | {key: forms.typed(one) for key, one in given.items()}
     )

@@ -41,7 +41,7 @@ class Setting:
         try:
             self.given = forms.given(self.cls, typed)
             if not self.given:
-                self.given = _beginning(self.cls, delta)
+                self.given = _initial_values(self.cls, delta)
             self.mechanism: Any = forms.made(self.cls, self.given)
             self.plan = self.mechanism.plan(users=users if self.cls.needs_users else None)
         except qv.QueryveilError as error:
@@ -81,7 +81,7 @@ class Setting:
         }
 
 
-def _beginning(cls: type[qv.Mechanism], delta: float) -> dict[str, Any]:
+def _initial_values(cls: type[qv.Mechanism], delta: float) -> dict[str, Any]:
     """What a method begins with: the strength that is usual; its example where more has to be said."""
     known = {"epsilon": 1.0, "delta": delta, "k": 20}
     wanted = {one.name: one for one in forms.fields(cls, {})}
@@ -111,7 +111,7 @@ def facts(request: Request, log: LogSnapshot) -> tuple[float, int | None]:
     return (float(f"1e-{max(6, len(str(users)) + 1)}") if users else 1e-6), users
 
 
-def _price(session: Session, log: LogSnapshot) -> str:
+def _preview_price(session: Session, log: LogSnapshot) -> str:
     looked = len(session.looked.get(log.id, ()))
     if looked < 2:
         return "A choice that you make without looking at previews costs nothing."
@@ -122,7 +122,7 @@ def _price(session: Session, log: LogSnapshot) -> str:
     )
 
 
-async def _previewed(request: Request, log: LogSnapshot, setting: Setting) -> dict[str, Any] | None:
+async def _preview_figures(request: Request, log: LogSnapshot, setting: Setting) -> dict[str, Any] | None:
     """The figures of a setting; None without a pilot, or where the setting is wrong."""
     job = pilot_of(request, log)
     if setting.plan is None or job is None or job.state != DONE:
@@ -143,7 +143,7 @@ async def _previewed(request: Request, log: LogSnapshot, setting: Setting) -> di
     return found
 
 
-async def _asked(typed: Any, delta: float, users: int | None) -> Setting:
+async def _make_setting(typed: Any, delta: float, users: int | None) -> Setting:
     """A setting, and its promise in words: both take some computing, and others must not wait for it."""
 
     def made() -> Setting:
@@ -157,9 +157,9 @@ async def _asked(typed: Any, delta: float, users: int | None) -> Setting:
 async def shown(request: Request) -> Response:
     log = await run_in_threadpool(confirmed_log, request)
     delta, users = await run_in_threadpool(facts, request, log)
-    setting = await _asked(request.query_params, delta, users)
+    setting = await _make_setting(request.query_params, delta, users)
     job, session = pilot_of(request, log), request.state.session
-    figures = await _previewed(request, log, setting)
+    figures = await _preview_figures(request, log, setting)
     kept = [(one, Setting(one["query"], delta, users=users)) for one in session.kept.get(log.id, [])]
     advice = request.app.state.bench.jobs.latest("advise", log.digest)
     return await run_in_threadpool(
@@ -179,13 +179,13 @@ async def shown(request: Request) -> Response:
         advised=advice.result if advice is not None and advice.state == DONE else None,
         kept=kept,
         most=MOST_KEPT,
-        price=_price(session, log),
-        same=_same(log, setting),
+        price=_preview_price(session, log),
+        same=_equivalent_command(log, setting),
         delta=delta,
     )
 
 
-def _same(log: LogSnapshot, setting: Setting) -> same.Same:
+def _equivalent_command(log: LogSnapshot, setting: Setting) -> same.Same:
     return same.publish(log, setting.method, setting.given, {"out": "release"})
 
 
@@ -193,14 +193,14 @@ async def preview(request: Request) -> Response:
     """The same as JSON, for a page that follows what is typed."""
     log = await run_in_threadpool(confirmed_log, request)
     delta, users = await run_in_threadpool(facts, request, log)
-    setting = await _asked(request.query_params, delta, users)
-    figures = await _previewed(request, log, setting)
-    said = _same(log, setting)
+    setting = await _make_setting(request.query_params, delta, users)
+    figures = await _preview_figures(request, log, setting)
+    said = _equivalent_command(log, setting)
     return JSONResponse(
         {
             "words": setting.words,
             "figures": figures,
-            "price": _price(request.state.session, log),
+            "price": _preview_price(request.state.session, log),
             "command": said.command,
             "python": said.python,
         }
@@ -214,7 +214,7 @@ async def curve(request: Request) -> Response:
     rows = []
     for epsilon in _EPSILONS:
         typed = dict(request.query_params) | {"epsilon": f"{epsilon:g}"}
-        figures = await _previewed(request, log, await _asked(typed, delta, users))
+        figures = await _preview_figures(request, log, await _make_setting(typed, delta, users))
         if figures is not None and figures["published"] is not None:
             rows.append({"epsilon": epsilon, "published": round(figures["published"], 1)})
     points = [(row["epsilon"], row["published"]) for row in rows]
@@ -222,7 +222,7 @@ async def curve(request: Request) -> Response:
         {
             "figure": charts.draw_items_over_epsilon(points),
             "rows": rows,
-            "price": _price(request.state.session, log),
+            "price": _preview_price(request.state.session, log),
         }
     )
 

@@ -43,7 +43,7 @@ def shown(request: Request) -> Response:
         folder=settings.releases,
         accounts=accounts,
         wrong=wrong,
-        spent=charts.draw_spent_over_time(_spent(accounts))
+        spent=charts.draw_spent_over_time(_spending_rows(accounts))
         if sum(len(one.events) for one in accounts) > 1
         else None,
         series=[(one, periods_of(one)) for one in shelved.series],
@@ -56,7 +56,7 @@ def shown(request: Request) -> Response:
     )
 
 
-def _spent(accounts: list[Any]) -> dict[str, list[tuple[datetime.datetime, float]]]:
+def _spending_rows(accounts: list[Any]) -> dict[str, list[tuple[datetime.datetime, float]]]:
     """What was spent after each charge, by the rule of the ledger: Gaussian releases do not simply add up."""
     found: dict[str, list[tuple[datetime.datetime, float]]] = {}
     for account in accounts:

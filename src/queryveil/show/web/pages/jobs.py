@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from queryveil.show.web.jobs import Job
 
 
-def _job(request: Request) -> Job:
+def _find_job(request: Request) -> Job:
     found: Job | None = request.app.state.bench.jobs.find(request.path_params["job"])
     if found is None:
         raise HTTPException(404)
@@ -18,11 +18,11 @@ def _job(request: Request) -> Job:
 
 
 def state(request: Request) -> Response:
-    return JSONResponse(_job(request).as_dict())
+    return JSONResponse(_find_job(request).as_dict())
 
 
 def cancel(request: Request, form: FormData) -> Response:
-    job = _job(request)
+    job = _find_job(request)
     request.app.state.bench.jobs.cancel(job)
     back = str(form.get("back", "/log"))
     return RedirectResponse(back if back.startswith("/") and not back.startswith("//") else "/log", 303)

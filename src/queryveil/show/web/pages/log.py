@@ -145,7 +145,7 @@ def _columns_page(request: Request, log: LogSnapshot, *, revealed: bool = False)
         names=list(dict.fromkeys(names)),
         standard=STANDARD,
         reading=forms.fields(qv.ReadOptions, log.options),
-        samples=(facts["samples"] if revealed else [_masked(row) for row in facts["samples"]])
+        samples=(facts["samples"] if revealed else [_mask_row(row) for row in facts["samples"]])
         if facts
         else [],
         revealed=revealed,
@@ -155,12 +155,12 @@ def _columns_page(request: Request, log: LogSnapshot, *, revealed: bool = False)
     )
 
 
-def _masked(row: dict[str, str | None]) -> dict[str, str | None]:
+def _mask_row(row: dict[str, str | None]) -> dict[str, str | None]:
     """What may be seen over a shoulder: how long a text is, never what it says."""
-    return {name: value and _mask(name, value) for name, value in row.items()}
+    return {name: value and _mask_value(name, value) for name, value in row.items()}
 
 
-def _mask(name: str, value: str) -> str:
+def _mask_value(name: str, value: str) -> str:
     if name in ("time", "rank"):
         return "".join("0" if one.isdigit() else one for one in value)
     words = len(value.split())

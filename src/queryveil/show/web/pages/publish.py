@@ -34,19 +34,19 @@ class Budget:
     error: qv.QueryveilError | None = None
 
 
-def _stem(log: LogSnapshot) -> str:
+def _default_name(log: LogSnapshot) -> str:
     last = re.split(r"[/\\]", log.name)[-1]
     return re.sub(r"[^A-Za-z0-9_-]+", "-", last.split(".")[0]).strip("-")[:40] or "log"
 
 
-def _sources(ledger: str) -> list[str]:
+def _budget_sources(ledger: str) -> list[str]:
     """Names of logs that have a budget; none where the ledger was not made yet."""
     if "://" not in ledger and not Path(ledger).exists():
         return []
     return [one.source for one in qv.Ledger(ledger).show()]
 
 
-def _budget(ledger: str, source: str, setting: Setting) -> Budget:
+def _budget_outlook(ledger: str, source: str, setting: Setting) -> Budget:
     before = qv.Ledger(ledger).budget(source)
     if setting.plan is None:
         return Budget(before)
@@ -59,7 +59,7 @@ def _budget(ledger: str, source: str, setting: Setting) -> Budget:
 
 def _free_name(request: Request, log: LogSnapshot) -> str:
     folder = request.app.state.bench.settings.releases
-    first = f"{_stem(log)}-{datetime.datetime.now(datetime.UTC).date().isoformat()}"
+    first = f"{_default_name(log)}-{datetime.datetime.now(datetime.UTC).date().isoformat()}"
     names = [first, *(f"{first}-{number}" for number in range(2, 1000))]
     return next(one for one in names if not (folder / one).exists())
 
@@ -84,13 +84,13 @@ def shown(request: Request) -> Response:
         return RedirectResponse(f"/{'series' if job.kind == 'series' else 'releases'}/{job.about}", 303)
     delta, users = facts(request, log)
     setting = Setting(request.query_params, delta, users=users)
-    sources = _sources(settings.ledger)
+    sources = _budget_sources(settings.ledger)
     source = request.query_params.get("source") or (
-        _stem(log) if _stem(log) in sources or not sources else ""
+        _default_name(log) if _default_name(log) in sources or not sources else ""
     )
     asked = series.Asked.of(request.query_params)
     name = _free_name(request, log)
-    budget, outlook, said = None, None, _same(log, setting, settings, name, source)
+    budget, outlook, said = None, None, _equivalent_command(log, setting, settings, name, source)
     if asked.every:
         said = series.said(log, setting, asked, settings, name, source or "NAME")
         if asked.complete and setting.error is None:
@@ -100,7 +100,7 @@ def shown(request: Request) -> Response:
                 before = qv.Ledger(settings.ledger).budget(known)
                 budget = Budget(before, outlook.plan.after if outlook.plan else None, outlook.error)
     elif source in sources:
-        budget = _budget(settings.ledger, source, setting)
+        budget = _budget_outlook(settings.ledger, source, setting)
     return page(
         request,
         "publish.html",
@@ -127,7 +127,9 @@ def shown(request: Request) -> Response:
     )
 
 
-def _same(log: LogSnapshot, setting: Setting, settings: Any, name: str, source: str) -> same.Same:
+def _equivalent_command(
+    log: LogSnapshot, setting: Setting, settings: Any, name: str, source: str
+) -> same.Same:
     words = {"out": f"{settings.releases}/{name}", "ledger": settings.ledger, "source": source or "NAME"}
     return same.publish(log, setting.method, setting.given, words)
 
@@ -166,16 +168,16 @@ def start(request: Request, form: FormData) -> Response:
     name, source = shelf.checked_name(str(form.get("name", "")).strip()), str(form.get("source", ""))
     if (settings.releases / name).exists():
         raise qv.UsageError(f"there is a release '{name}' already", "choose another name")
-    if source not in _sources(settings.ledger):
+    if source not in _budget_sources(settings.ledger):
         raise qv.UsageError("this log has no budget yet", "give it one first")
     if series.Asked.of(form).every:
         return series.start(request, log, setting, name, source, form)
-    budget = _budget(settings.ledger, source, setting)
+    budget = _budget_outlook(settings.ledger, source, setting)
     if budget.error is not None:
         raise budget.error
     understood = form.get("understood") == "yes"
     qv.refuse_unless_understood(setting.mechanism, users=None, i_understand=understood)
-    recipe = _confirmed(_recipe(log, setting, settings, name, source, form), settings.private, name)
+    recipe = _write_recipe(_make_recipe(log, setting, settings, name, source, form), settings.private, name)
     spec = {
         "log": log.as_dict(),
         "recipe": str(recipe),
@@ -193,7 +195,7 @@ def start(request: Request, form: FormData) -> Response:
     )
 
 
-def _confirmed(recipe: qv.Recipe, private: Path, name: str) -> Path:
+def _write_recipe(recipe: qv.Recipe, private: Path, name: str) -> Path:
     """The recipe in a file of its own content, so that no later request can change what was confirmed."""
     place = private / "confirmed" / recipe.digest[:16]
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -204,7 +206,7 @@ def _confirmed(recipe: qv.Recipe, private: Path, name: str) -> Path:
     return file
 
 
-def _recipe(
+def _make_recipe(
     log: LogSnapshot, setting: Setting, settings: Any, name: str, source: str, form: FormData
 ) -> qv.Recipe:
     said = {one.name: str(form.get(one.name, "")).strip() or NOT_STATED for one in ABOUT}

@@ -29,7 +29,7 @@ def named(request: Request) -> shelf.ShelvedRelease:
     return found
 
 
-def _recipe(request: Request, release: shelf.ShelvedRelease) -> Path | None:
+def _recipe_file(request: Request, release: shelf.ShelvedRelease) -> Path | None:
     file: Path = request.app.state.bench.settings.private / f"{release.name}.yaml"
     return file if file.is_file() and not file.is_symlink() else None
 
@@ -53,7 +53,7 @@ def shown(request: Request) -> Response:
         top=first.slice(0, 10).to_pylist() if first.num_rows else [],
         columns=first.column_names,
         checked=checked,
-        recipe=_recipe(request, release),
+        recipe=_recipe_file(request, release),
         key=bench.settings.key,
         warnings=(job.result or {}).get("warnings", []) if job is not None else [],
         same=Same(
@@ -104,7 +104,7 @@ def packed(request: Request, name: str, path: Path) -> Response:
 
 
 def recipe(request: Request) -> Response:
-    found = _recipe(request, named(request))
+    found = _recipe_file(request, named(request))
     if found is None:
         raise HTTPException(404)
     return FileResponse(found, media_type="application/yaml", filename=found.name)

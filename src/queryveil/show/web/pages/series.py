@@ -153,7 +153,7 @@ def start(
     }
     answer = begun(request, spec, resume=False, more=setting.query)
     # Only now: a series that is refused must not change how the one of that name is resumed.
-    _keep(settings.private, name, spec)
+    _write_series(settings.private, name, spec)
     return answer
 
 
@@ -173,21 +173,21 @@ def begun(request: Request, spec: dict[str, Any], *, resume: bool, more: Mapping
     return RedirectResponse(f"/publish/{spec['log']['id']}?{query}", 303)
 
 
-def _kept(private: Path, name: str) -> Path:
+def _series_file(private: Path, name: str) -> Path:
     return private / f"{name}.series.json"
 
 
-def _keep(private: Path, name: str, spec: Mapping[str, Any]) -> None:
+def _write_series(private: Path, name: str, spec: Mapping[str, Any]) -> None:
     """What a series is made of, so that it can go on after a restart; no row of the log is in it."""
     private.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file = _kept(private, name)
+    file = _series_file(private, name)
     file.touch(mode=0o600)
     file.write_text(json.dumps(spec), encoding="utf-8")
 
 
 def can_resume(settings: Settings, series: shelf.ShelvedSeries) -> bool:
     """Whether a series was interrupted, and was started in this workbench."""
-    return not series.complete and _kept(settings.private, series.name).is_file()
+    return not series.complete and _series_file(settings.private, series.name).is_file()
 
 
 def go_on(request: Request, _: FormData) -> Response:
@@ -196,7 +196,7 @@ def go_on(request: Request, _: FormData) -> Response:
     series = shelf.find_series(bench.settings.releases, name)
     if series is None or not can_resume(bench.settings, series):
         raise HTTPException(404)
-    spec = json.loads(_kept(bench.settings.private, name).read_text(encoding="utf-8"))
+    spec = json.loads(_series_file(bench.settings.private, name).read_text(encoding="utf-8"))
     log = find_snapshot(request, spec["log"]["id"])
     if log is None:
         raise qv.UsageError(
@@ -221,7 +221,7 @@ def _named_series(request: Request) -> shelf.ShelvedSeries:
     return series
 
 
-def _checked(request: Request, series: shelf.ShelvedSeries) -> dict[str, Any] | None:
+def _check_results(request: Request, series: shelf.ShelvedSeries) -> dict[str, Any] | None:
     """What the checks said, at the end of the job or now; None where that would take too long."""
     job = request.app.state.bench.jobs.latest("series", series.name)
     if job is not None and job.state == DONE:
@@ -248,7 +248,7 @@ def shown(request: Request) -> Response:
         step="publish" if job is not None else "history",
         log=find_snapshot(request, job.spec["log"]["id"]) if job is not None else None,
         series=series,
-        checked=_checked(request, series),
+        checked=_check_results(request, series),
         chart=periods_of(series),
         can_resume=can_resume(bench.settings, series),
         same=same.Same(
@@ -260,17 +260,17 @@ def shown(request: Request) -> Response:
 
 def index(request: Request) -> Response:
     """The index that readers get; it runs nothing, and its links lead to the pages of its releases."""
-    return _page(_named_series(request).path / "index.html", SERIES_POLICY)
+    return _confined_page(_named_series(request).path / "index.html", SERIES_POLICY)
 
 
 def report(request: Request) -> Response:
     series, period = _named_series(request), request.path_params["period"]
     if period not in [one.folder for one in series.periods]:
         raise HTTPException(404)
-    return _page(series.path / shelf.checked_name(period) / "report.html", REPORT_POLICY)
+    return _confined_page(series.path / shelf.checked_name(period) / "report.html", REPORT_POLICY)
 
 
-def _page(file: Path, policy: str) -> Response:
+def _confined_page(file: Path, policy: str) -> Response:
     if file.is_symlink() or file.parent.is_symlink() or not file.is_file():
         raise HTTPException(404)
     return FileResponse(
