@@ -53,7 +53,7 @@ check: $(VENV)/.dev
 	$(MAKE) --no-print-directory -j2 lint fast
 
 fast: $(VENV)/.dev
-	$(BIN)/pytest -q -n 2 --dist loadgroup --no-loadscope-reorder -m "not slow"
+	$(BIN)/pytest -q -n 2 --dist loadscope --no-loadscope-reorder -m "not slow"
 
 # Side by side: the type checker would leave one core idle for minutes.
 test: setup-dev
@@ -61,11 +61,11 @@ test: setup-dev
 
 # More than there are cores: browsers, servers and Spark leave a worker waiting.
 pytest: setup-dev
-	$(BIN)/pytest -n 3 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/pytest -n 3 --dist loadscope --no-loadscope-reorder
 
 # Every test, traced. Kernels that Numba compiles cannot be traced and are left out of the report.
 coverage: setup-dev
-	$(BIN)/pytest -q -n 3 --dist loadgroup --no-loadscope-reorder --cov --cov-report=term --cov-report=html
+	$(BIN)/pytest -q -n 3 --dist loadscope --no-loadscope-reorder --cov --cov-report=term --cov-report=html
 
 bench: setup-dev
 	$(BIN)/python benchmarks/bench.py --write

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import gc
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pyarrow as pa
@@ -85,17 +88,28 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests of slow packages, modules, and fixtures as slow, and keep tests that share what is expensive together.
-
-    A worker runs whole files, so that a fixture of a module is made once. All tests that need Spark run in one
-    worker, so that one Java machine starts and warms up, and all tests that need a browser in another.
-    """
+    """Mark tests of slow packages, modules, and fixtures as slow, and start long groups first."""
     for item in items:
         if _is_slow(item.path) or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
-    if hasattr(config, "workerinput"):  # long groups first, so that no worker waits for another at the end
-        items.sort(key=lambda item: (_group(item) not in ALONE, not _is_slow(item.path)))
+    if hasattr(config, "workerinput"):  # no worker then waits for another at the end
+        items.sort(key=lambda item: (_group(item.path) not in ALONE, not _is_slow(item.path)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let a worker run whole files, and all files that start what is expensive in one worker.
+
+    A fixture of a module is then made once, one Java machine starts for all tests of Spark, and one browser for all
+    tests of pages.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc] # pytest-xdist has no types
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(config.rootpath / nodeid.split("::", maxsplit=1)[0])
+
+    return GroupScheduling(config, log)
 
 
 def _is_slow(path: Path) -> bool:
@@ -112,10 +126,14 @@ ALONE = ("spark", "browser")
 """Fixtures whose tests all run in one worker."""
 
 
-def _group(item: pytest.Item) -> str:
-    """Return the name of the tests that one worker runs."""
-    shared = (name for name in ALONE if name in getattr(item, "fixturenames", ()))
-    return next(shared, item.path.relative_to(TESTS.parent).as_posix())
+@functools.cache
+def _group(path: Path) -> str:
+    """Return the name of the files that one worker runs."""
+    text = path.read_text(encoding="utf-8")
+    shared = (
+        name for name in ALONE if re.search(rf"def \w+\([^)]*\b{name}:", text) or path.parent.name == name
+    )
+    return next(shared, str(path))
 
 
 @pytest.fixture(scope="session", autouse=True)
