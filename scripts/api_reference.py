@@ -404,8 +404,13 @@ def _doc(value: Any) -> str:
 
 
 def _said(value: Any, name: str) -> str:
-    """The sentence of a docstring that names a parameter."""
-    text = _plain(inspect.getdoc(value) or "")
+    """Return what a docstring says of a parameter: in its section of arguments, or in a sentence that names it."""
+    docstring = inspect.getdoc(value) or ""
+    if section := re.search(r"^Args:\n((?:    .*\n?|\n)+)", docstring, re.MULTILINE):
+        entries = re.split(r"^    (\w+): ", section[1], flags=re.MULTILINE)
+        if name in entries[1::2]:
+            return _plain(entries[entries.index(name) + 1]).rstrip(".")
+    text = _plain(docstring)
     for sentence in re.split(r"(?<=[.!?]) (?=[A-Z`])", text):
         if f"`{name}`" in sentence:
             return sentence.rstrip(".").removeprefix(f"`{name}`: ")

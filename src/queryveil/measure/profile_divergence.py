@@ -50,7 +50,7 @@ class ProfileDivergence(Measure):
                 "the release has no users with concepts in place of queries",
                 "use publish semantic or publish profile-histogram",
             )
-        if release.release.plan.calibration.get("taxonomy") != Taxonomy.wordnet().identity:
+        if release.release.plan.taxonomy != Taxonomy.wordnet().identity:
             return (
                 "the release's concepts are not from WordNet, but the topics are",
                 f"publish without {argument('taxonomy')}, or count topics of your own with qv.profile_counts",

@@ -325,7 +325,11 @@ class Guarantee:
         return self.headline_for(self.compared)
 
     def headline_for(self, compared: Sentence) -> Sentence:
-        """Return the headline with a sentence of its own for what is compared."""
+        """Return the headline with another sentence for the change that the numbers are about.
+
+        Args:
+            compared: Names the change of the log between neighboring logs.
+        """
         if self.kind == NONE:
             return Sentence("headline.none")
         if self.kind == K_ANONYMITY:
