@@ -29,8 +29,8 @@ PARTS = {
     "extension": {*ROOMS, "errors", "parameters", "compiled"} - {"show"},
 }
 """Modules that stand in no room, and what they may import. No room may import `extension`."""
-PUBLIC_ONLY = {"errors", "parameters", "plugins", "files", "synthetic", "show"}
-"""What command line and workbench may import besides public names: declarations, errors to render, where results go."""
+PUBLIC_ONLY = {"errors", "parameters", "plugins", "catalog", "files", "synthetic", "show"}
+"""What command line and workbench may import besides public names: declarations, errors, sentences, and files."""
 
 
 def may_import(room: str) -> set[str]:

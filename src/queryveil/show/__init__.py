@@ -2,6 +2,6 @@
 
 Command line and workbench ask for what they show by public names, as any user would.
 
-May import: errors, parameters, plugins, files, display, reading, count, privacy, language, mechanisms, release,
-verification, synthetic, measure, attack, advice.
+May import: errors, parameters, plugins, catalog, files, display, reading, count, privacy, language, mechanisms,
+release, verification, synthetic, measure, attack, advice.
 """

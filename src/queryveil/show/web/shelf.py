@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import queryveil as qv
+from queryveil.catalog import from_data
 from queryveil.files import confined
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
@@ -161,7 +162,7 @@ def _read_series(place: Path) -> ShelvedSeries | None:
     if content is None:
         return None
     calendar = _typed_value(content, "calendar", dict)
-    sentences = _typed_value(_typed_value(content, "guarantee", dict), "sentences", list)
+    sentences = from_data(_typed_value(_typed_value(content, "guarantee", dict), "sentences", list))
     return ShelvedSeries(
         name=place.name,
         path=place,
