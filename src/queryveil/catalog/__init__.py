@@ -160,7 +160,8 @@ class Catalog:
 
 
 class _Formatter(string.Formatter):
-    """Fills fields in: `{k:count}`, `{share:percent}`, `{share:percent:20}`, `{delta:chance}`, `{epsilon:bound:6}`.
+    """Fills fields in: `{k:count}`, `{day:date}`, `{share:percent}`, `{share:percent:20}`, `{delta:chance}`,
+    `{epsilon:bound:6}`.
 
     `{what:cap}` begins with a capital letter, and `{what:uncap}` without one. `{sentences:join}` separates sentences by
     spaces.
@@ -186,6 +187,8 @@ class _Formatter(string.Formatter):
             return numbers.chance(value, style, self.catalog.entries)
         if name == "bound":
             return numbers.round_up(value, int(digits or 3), style)
+        if name == "date":
+            return numbers.date(value, style)
         if name == "number":
             return style.localize(f"{value:,.6g}")
         if isinstance(value, (list, tuple)):

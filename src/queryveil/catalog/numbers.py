@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
@@ -10,6 +13,7 @@ from typing import Any, Final
 
 _NEARLY = Decimal("99.9")
 """What is above it, in percent, is not told from certainty."""
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _RARE = 1e-3
 """What is less probable is said as one in a number."""
 _SIZES = (
@@ -28,6 +32,7 @@ class NumberStyle:
     decimal: str = "."
     thousands: str = ","
     percent: str = "%"
+    date: str = "%Y-%m-%d"
 
     def localize(self, english: str) -> str:
         """Return digits that are written the English way, such as 1,234.5, in this style."""
@@ -43,6 +48,15 @@ ENGLISH: Final = NumberStyle()
 def count(number: int, style: NumberStyle = ENGLISH) -> str:
     """Return a whole number with its thousands apart."""
     return style.localize(f"{number:,}")
+
+
+def date(text: str, style: NumberStyle = ENGLISH) -> str:
+    """Return a day such as 2026-01-31 in a style. Any other text, such as a month, stays as it is."""
+    if not _DAY.fullmatch(text):
+        return text
+    with contextlib.suppress(ValueError):
+        return datetime.date.fromisoformat(text).strftime(style.date)
+    return text
 
 
 def percent(

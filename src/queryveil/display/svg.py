@@ -8,7 +8,7 @@ stay readable on a phone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -43,6 +43,16 @@ MOST_SERIES = 3
 
 
 @dataclass(frozen=True)
+class Wording:
+    """How a language writes what a figure says by itself."""
+
+    localize: Callable[[str], str] = str
+    """Writes digits of the English form, such as 1,234.5, as the language does."""
+    million: str = "{number} M"
+    against: str = "{y} against {x}."
+
+
+@dataclass(frozen=True)
 class Axis:
     """What is drawn along an axis, with its unit, and how it is spaced."""
 
@@ -51,6 +61,7 @@ class Axis:
     top: float | None = None
     """The end of a linear axis; it begins at 0."""
     percent: bool = False
+    wording: Wording = Wording()
 
 
 @dataclass(frozen=True)
@@ -213,12 +224,14 @@ def _round_up(value: float) -> float:
 
 
 def _label(value: float, axis: Axis) -> str:
+    localize = axis.wording.localize
     if axis.percent:
-        return f"{100 * value:.3g} %"
+        return f"{localize(f'{100 * value:.3g}')} %"
     if value >= 1_000_000:
         millions = value / 1_000_000
-        return f"{millions:,.0f} M" if millions >= 999.5 else f"{millions:.3g} M"
-    return f"{value:,.0f}" if value >= 1 and value == round(value) else f"{value:.3g}"
+        number = f"{millions:,.0f}" if millions >= 999.5 else f"{millions:.3g}"
+        return axis.wording.million.format(number=localize(number))
+    return localize(f"{value:,.0f}" if value >= 1 and value == round(value) else f"{value:.3g}")
 
 
 def _describe_series(series: Sequence[Series], x: Axis, y: Axis) -> str:
@@ -231,7 +244,7 @@ def _describe_series(series: Sequence[Series], x: Axis, y: Axis) -> str:
         points = [one.points[place] for place in places]
         steps = "; ".join(f"{_label(px, x)}: {_label(py, y)}" for px, py in points)
         said.append(f"{one.name}: {steps}")
-    return f"{y.title} against {x.title}. {'. '.join(said)}."
+    return f"{y.wording.against.format(y=y.title, x=x.title)} {'. '.join(said)}."
 
 
 def at_least(counts: npt.NDArray[np.int64], most: int = 60) -> list[tuple[float, float]]:

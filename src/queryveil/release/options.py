@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from queryveil.catalog import ENGLISH, languages, latest_version
 from queryveil.parameters import OUTPUT, PROMISES, SERIES, Declared, param, validate
 from queryveil.release.series.calendar import PERIODS
 from queryveil.release.series.promise import UNITS, USER
@@ -23,6 +24,13 @@ class PublishOptions(Declared):
     i_understand: bool = param("publish even with no promise or a large delta", default=False, group=PROMISES)
     private: str | None = param(
         "the private folder; beside --out if left out", default=None, path=True, group=OUTPUT, metavar="DIR"
+    )
+    language: str = param(
+        "of the documents",
+        choices=tuple(languages(latest_version())),
+        default=ENGLISH,
+        group=OUTPUT,
+        details="It is not the language of the searches, which `about` states",
     )
     allow_empty: bool = param("write a release even if nothing survives", default=False, group=OUTPUT)
 

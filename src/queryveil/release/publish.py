@@ -67,6 +67,8 @@ class Release:
     """What it was made with; None if it was made here."""
     about: About = field(default_factory=About, repr=False)
     """What its publisher says of it."""
+    language: str = field(default=ENGLISH, repr=False)
+    """The language of its documents."""
     withheld: Mapping[str, int] = field(default_factory=dict, repr=False)
     """Rows that were taken out after a read-through, by table."""
 
@@ -92,20 +94,22 @@ class Release:
         """Published rows per table."""
         return {name: table.num_rows for name, table in self.tables.items()}
 
-    def save(self, out: str | Path, *, private: str | Path | None = None, language: str = ENGLISH) -> Release:
+    def save(
+        self, out: str | Path, *, private: str | Path | None = None, language: str | None = None
+    ) -> Release:
         """Write the release folder, and the private folder beside it or where `private` says.
 
-        `language` is that of the documents: `en`, or `de` for German.
+        `language` is that of the documents: `en`, or `de` for German; left out, that of the release.
         """
         apart = Path(private) if private is not None else None
+        saved = dataclasses.replace(
+            self, path=Path(out), private_path=apart, language=language or self.language
+        )
         # The documents are this version's, whichever version published the release.
-        manifest = self.manifest() | {
-            "documents": rendering.document_version(language),
-            "software": folder.software_version(),
-        }
+        manifest = saved.manifest() | {"software": folder.software_version()}
         with writing(Path(out), apart) as target:
             target.fill(manifest, self.tables, self.private)
-        return dataclasses.replace(self, path=Path(out), private_path=apart)
+        return saved
 
     def manifest(self) -> dict[str, Any]:
         """Everything a reader of the release needs to know; nothing that the guarantee does not cover."""
@@ -117,7 +121,7 @@ class Release:
         return {
             "format": folder.FORMAT,
             "format_version": folder.FORMAT_VERSION,
-            "documents": rendering.document_version(),
+            "documents": rendering.document_version(self.language),
             **({"about": self.about.as_dict()} if self.about.as_dict() else {}),
             **{key: value for key, value in stated.items() if key not in {"warnings", "expected", "tables"}},
             "tables": tables,
@@ -173,6 +177,7 @@ def publish(
     about: About | None = None,
     noted: Mapping[str, Any] | None = None,
     period: str | None = None,
+    language: str = ENGLISH,
     allow_empty: bool = False,
     i_understand: bool = False,
     told: Callable[[str, str], None] | None = None,
@@ -185,14 +190,15 @@ def publish(
     what is counted. `users` is a public upper bound on the number of users; left out, the log's own number is public.
     The private folder goes to `private`, or beside `out` as DIR.private.
     With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded; the entry keeps
-    the name of a `recipe`, and the `period`. `about` is what the publisher says of the release, in all its documents;
-    `noted` is what the private folder keeps besides. With a period (2026-01-31, 2026-W05, 2026-01) the rows of that
-    day, week or month (UTC) are published and no others; there may be none. A release that promises nothing,
-    or whose delta is so large that it promises as good as nothing, needs `i_understand`. Noise that is not the
-    system's may be known to somebody: with it, nothing is promised. `told` is called with each stage and a sentence.
+    the name of a `recipe`, and the `period`. `about` is what the publisher says of the release, in all its documents,
+    which are in `language`: `en`, or `de` for German. `noted` is what the private folder keeps besides. With a period
+    (2026-01-31, 2026-W05, 2026-01) the rows of that day, week or month (UTC) are published and no others; there may be
+    none. A release that promises nothing, or whose delta is so large that it promises as good as nothing, needs
+    `i_understand`. Noise that is not the system's may be known to somebody: with it, nothing is promised. `told` is
+    called with each stage and a sentence.
     An empty release is refused unless `allow_empty` is given.
     """
-    refuse_claims(about or About())
+    _check_documents(about, language)
     mechanism = build_mechanism(mechanism, parameters, items)
     if isinstance(ledger, (str, Path)):
         ledger = Ledger(str(ledger))
@@ -251,6 +257,7 @@ def publish(
             private=_private_figures(log, run, plan, target is not None, noted),
             seconds=run.seconds,
             about=about or About(),
+            language=language,
         )
         if target is not None:
             with run.stage("write") as say:
@@ -314,6 +321,12 @@ def _can_be_drawn(plan: Plan) -> None:
         noise_of(draw)
 
 
+def _check_documents(about: About | None, language: str) -> None:
+    """Refuse what documents cannot say: figures of the publisher, and a language without a catalog."""
+    refuse_claims(about or About())
+    rendering.document_version(language)
+
+
 def _as_declared(plan: Plan, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
     """The tables, if they are those that the plan declared: readers rely on nothing else."""
     made = {name: [(one.name, str(one.type)) for one in table.schema] for name, table in tables.items()}
@@ -369,6 +382,7 @@ def load(path: str | Path, *, private: str | Path | None = None) -> Release:
         ) from None
     made: dict[str, Any] = {"created": manifest["created"], "software": manifest["software"]}
     made["about"] = About.from_dict(manifest.get("about", {}))
+    made["language"] = manifest["documents"]["language"]
     made["withheld"] = manifest.get("withheld", {})
     return Release(plan=plan, tables=tables, path=release, private_path=apart, **made)
 

@@ -183,6 +183,8 @@ def _check_alike(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
         for key in ("method", "parameters", "what"):
             if manifest[key] != content[key]:
                 yield Sentence("verify.series.release-of-has-another", name=quoted(name), key=key)
+        if manifest["documents"]["language"] != content["language"]:
+            yield Sentence("verify.series.release-of-has-another", name=quoted(name), key="language")
         if manifest.get("about", {}) != _publisher_statements(content, name):
             yield Sentence("verify.series.release-of-says-something-else-of", name=quoted(name))
         if _composable_guarantee(manifest["guarantee"]) != content["guarantee"]["one_period"]:
@@ -245,6 +247,7 @@ def _expected_index(path: Path, content: Mapping[str, Any], manifest: Mapping[st
     check_name(content["name"])
     head = {"name": content["name"]}
     head |= {name: manifest[name] for name in ("what", "method", "parameters")}
+    head |= {"language": manifest["documents"]["language"]}
     head |= {"about": content["about"]} if content.get("about") else {}
     head |= {"software": folder.software_version()}
     document = index.document(path, head, _parse_calendar(content), _parse_guarantee(content, manifest))

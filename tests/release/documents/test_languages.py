@@ -12,7 +12,8 @@ import pytest
 import queryveil as qv
 from queryveil import catalog
 from queryveil.privacy.statements import Statement
-from tests.conftest import many
+from tests.command import command
+from tests.conftest import at, many
 
 OTHERS = [
     (version, one) for version in catalog.versions() for one in catalog.languages(version) if one != "en"
@@ -60,6 +61,90 @@ def test_a_german_certificate_is_german_and_verifies(tmp_path: Path) -> None:
     assert same == {"Musterverlag", "CC-BY-4.0", "Name"}
     assert '<html lang="de">' in (tmp_path / "de" / "report.html").read_text(encoding="utf-8")
     assert qv.load(tmp_path / "de").guarantee == made.guarantee
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    file = tmp_path / "log.tsv"
+    rows = [f"{user}\t{at(5)}\tapples" for user in range(400)]
+    file.write_text("\n".join(["user\ttime\tquery", *rows]) + "\n", encoding="utf-8")
+    return file
+
+
+DAY = "2026-01-01"
+OPTIONS = ["--epsilon", "4", "--delta", "1e-6", "--max-items", "2"]
+"""Of the method steered."""
+
+
+def is_german(page: Path) -> bool:
+    return '<html lang="de">' in page.read_text(encoding="utf-8")
+
+
+def test_the_command_line_publishes_in_german(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    made = command("publish", "steered", str(log), *OPTIONS, "--out", str(out), "--language", "de", "--json")
+    assert made.code == 0, made
+    assert is_german(out / "report.html") and qv.verify(out).passes
+    assert qv.load(out).language == "de"
+
+
+def test_a_language_is_suggested_before_the_log_is_read(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    made = command("publish", "steered", str(log), *OPTIONS, "--out", str(out), "--language", "dee")
+    assert made.code == 2 and re.search(r"\bde\b", made.err)
+    assert not out.exists()
+
+
+def test_a_recipe_publishes_in_german(log: Path, tmp_path: Path) -> None:
+    steered = {"epsilon": 4, "delta": 1e-6, "max_items": 2}
+    named = dict.fromkeys(("title", "publisher", "contact", "licence", "purpose", "period"), "Beispiel")
+    recipe = qv.Recipe(
+        log=(str(log),),
+        columns={"user": "user", "time": "time", "query": "query"},
+        columns_confirmed=True,
+        method="steered",
+        parameters=steered,
+        out=str(tmp_path / "out"),
+        language="de",
+        about=qv.About(**named, language="en"),
+    )
+    recipe.write(tmp_path / "release.yaml")
+    assert qv.Recipe.read(tmp_path / "release.yaml") == recipe
+    made = qv.publish_recipe(tmp_path / "release.yaml")
+    assert made.path is not None and is_german(made.path / "report.html") and qv.verify(made.path).passes
+    with pytest.raises(qv.UsageError):
+        qv.Recipe(log=("log.tsv",), method="steered", parameters=steered, language="xx")
+
+
+def test_a_series_has_an_index_and_releases_in_one_language(log: Path, tmp_path: Path) -> None:
+    made = qv.publish_series(
+        qv.read(log),
+        qv.Steered(epsilon=4, delta=1e-6, max_items=2),
+        name="apples",
+        period="day",
+        start=DAY,
+        end=DAY,
+        out=tmp_path / "series",
+        language="de",
+        allow_incomplete_period=True,
+    )
+    assert is_german(made.path / "index.html") and is_german(made.releases[DAY] / "report.html")
+    assert qv.verify(made.path).passes
+    changed = (made.path / "index.html").read_text(encoding="utf-8").replace('lang="de"', 'lang="en"')
+    (made.path / "index.html").write_text(changed, encoding="utf-8")
+    assert not qv.verify(made.path).passes
+
+
+def test_rows_withheld_from_a_german_release_leave_it_german(tmp_path: Path) -> None:
+    made = qv.publish(
+        qv.read(many(300, ["apples", "pears"])),
+        qv.Steered(epsilon=4, delta=1e-6, max_items=2),
+        out=tmp_path / "whole",
+        language="de",
+    )
+    assert made.language == "de"
+    qv.withhold(tmp_path / "whole", ["pears"], tmp_path / "rest")
+    assert is_german(tmp_path / "rest" / "report.html") and qv.verify(tmp_path / "rest").passes
 
 
 def test_a_language_without_a_catalog_is_refused_before_anything_is_written(tmp_path: Path) -> None:

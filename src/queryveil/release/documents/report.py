@@ -266,8 +266,8 @@ def _distribution(
         place,
         catalog.text(_half(positive, of, unit, noisy)),
         [svg.Series(catalog.text(of), points)],
-        svg.Axis(catalog.text(units), log=True),
-        svg.Axis(catalog.text(or_more), log=True),
+        svg.Axis(catalog.text(units), log=True, wording=page.wording(catalog)),
+        svg.Axis(catalog.text(or_more), log=True, wording=page.wording(catalog)),
         note=catalog.text(note),
     )
 

@@ -77,7 +77,7 @@ def check(manifest: Mapping[str, Any]) -> Sentence:
         return Sentence("verify.none")
     if guarantee.kind == K_ANONYMITY:
         often = Sentence("verify.crowd.often", shared=term("shared", guarantee.shared))
-        return Sentence("verify.crowd", crowd=" ".join(declared(manifest, CHECKED)) or often)
+        return Sentence("verify.crowd", crowd=paragraph(*declared(manifest, CHECKED)) or often)
     return Sentence("verify.private")
 
 

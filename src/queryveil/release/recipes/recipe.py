@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from queryveil.catalog import ENGLISH
 from queryveil.errors import UsageError, instead
 from queryveil.files import folder, new_files
 from queryveil.mechanisms import MECHANISMS, Mechanism, Plan
@@ -22,6 +23,7 @@ from queryveil.parameters import parameters
 from queryveil.reading.log import SearchLog, read
 from queryveil.reading.model import COLUMNS, Progress, ReadOptions
 from queryveil.release.about import ASKED, NAMES, NOT_STATED, About, refuse_claims
+from queryveil.release.options import PublishOptions
 from queryveil.release.publish import Release, publish
 from queryveil.release.recipes.reading import Document, content_of
 
@@ -29,7 +31,19 @@ FILE = "release.yaml"
 VERSION = "1"
 _OF_READ = {"engine": str, "session_gap_minutes": int}
 _LOG = ("files", "columns", "columns_confirmed")
-_SECTIONS = ("recipe", "log", "method", "items", "parameters", "users", "budget", "out", "private", "about")
+_SECTIONS = (
+    "recipe",
+    "log",
+    "method",
+    "items",
+    "parameters",
+    "users",
+    "budget",
+    "out",
+    "private",
+    "language",
+    "about",
+)
 _PERSONAL = (
     "Samples of the log stand below as comments. They are personal data: take them out before anyone else sees "
     "this."
@@ -50,6 +64,7 @@ class Recipe:
     users: a public upper bound on the number of users.
     ledger: the ledger to charge, and `source` the name of the log in it.
     out: the release folder to write; `private` is its private folder, if not beside it.
+    language: the language of the documents: `en`, or `de` for German.
     about: what the publisher says of the release.
     home: the folder that paths are relative to.
     name: what the recipe is called in a ledger.
@@ -68,6 +83,7 @@ class Recipe:
     source: str | None = None
     out: str = "release"
     private: str | None = None
+    language: str = ENGLISH
     about: About = field(default_factory=About)
     home: Path = field(default=Path(), compare=False, repr=False)
     name: str = field(default=FILE, compare=False, repr=False)
@@ -80,6 +96,7 @@ class Recipe:
             raise UsageError("a recipe names no log", "name its files under log: files:")
         if self.method not in MECHANISMS:
             raise UsageError(f"there is no method '{self.method[:40]}'", instead(self.method, MECHANISMS))
+        PublishOptions(language=self.language)
         if (self.ledger is None) != (self.source is None):
             raise UsageError(
                 "charging a ledger needs both the ledger and the name of the source log",
@@ -166,6 +183,7 @@ class Recipe:
             **({"budget": {"ledger": self.ledger, "source": self.source}} if self.ledger else {}),
             "out": self.out,
             **({"private": self.private} if self.private is not None else {}),
+            **({"language": self.language} if self.language != ENGLISH else {}),
             "about": self.about.as_dict(),
         }
 
@@ -257,6 +275,7 @@ def publish_recipe(
         source=made.source,
         recipe=made.label,
         about=made.about,
+        language=made.language,
         noted={"recipe": made.label, "columns_confirmed": made.columns_confirmed},
         allow_empty=allow_empty,
         i_understand=i_understand,
@@ -281,7 +300,7 @@ def _parse_recipe(content: Mapping[str, Any], file: Path) -> Recipe:
     budget = document.section(content, "budget", ("ledger", "source"))
     texts = {
         name: document.text(content[name], name)
-        for name in ("out", "private")
+        for name in ("out", "private", "language")
         if content.get(name) is not None
     }
     made: dict[str, Any] = {
@@ -393,6 +412,9 @@ def _text(recipe: Recipe) -> str:
         "",
         f"out: {_scalar(recipe.out)}",
         *([f"private: {_scalar(recipe.private)}"] if recipe.private is not None else []),
+        "",
+        *_comment("The language of the documents: en, or de for German."),
+        f"language: {_scalar(recipe.language)}",
         "",
         *_comment(
             f"Printed in every document of the release. Write '{NOT_STATED}' for what you do not want to say. None of "

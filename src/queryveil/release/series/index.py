@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from queryveil.catalog import Sentence, count, from_data, term
+from queryveil.catalog import Catalog, Sentence, count, from_data, numbers, open_catalog, term
 from queryveil.display import svg
 from queryveil.display.escaping import cell, escape, shown
 from queryveil.files import folder
@@ -100,8 +100,8 @@ def document(series: Path, head: Mapping[str, Any], calendar: Calendar, promised
 
 
 def html(stored: Mapping[str, Any]) -> str:
-    """index.html: the guarantee first, then the figures, then every release."""
-    content = from_data(stored)
+    """index.html: the guarantee first, then the figures, then every release; in the language of the series."""
+    content, catalog = from_data(stored), open_catalog(language=stored["language"])
     calendar, periods = content["calendar"], content["periods"]
     period, planned = calendar["period"], count(calendar["periods"], f"{calendar['period']}s")
     said = {
@@ -117,16 +117,16 @@ def html(stored: Mapping[str, Any]) -> str:
         facts = Sentence("series.facts.incomplete", made=len(periods), **said)
     weak = " warn" if content["guarantee"]["unit"] != "user" else ""
     head = [
-        f'<p class="soft">{escape(facts)}</p>',
-        f'<div class="card{weak}">{page.paragraphs(content["guarantee"]["sentences"])}</div>',
+        f'<p class="soft">{escape(catalog.text(facts))}</p>',
+        f'<div class="card{weak}">{page.paragraphs(content["guarantee"]["sentences"], catalog)}</div>',
     ]
     rows = Sentence("series.made.rows", period=Sentence(f"period.{period}"))
-    made = page.paragraphs([rows, Sentence("series.made.figures")])
+    made = page.paragraphs([rows, Sentence("series.made.figures")], catalog)
     bodies = {
-        "time": [_sizes(content), _curves(content)],
-        "items": [_items(content)],
-        "releases": [_releases(content)],
-        "publisher": _publisher(content),
+        "time": [_sizes(content, catalog), _curves(content, catalog)],
+        "items": [_items(content, catalog)],
+        "releases": [_releases(content, catalog)],
+        "publisher": _publisher(content, catalog),
         "parameters": [_parameters(content)],
         "made": [made],
     }
@@ -137,16 +137,17 @@ def html(stored: Mapping[str, Any]) -> str:
         head=head,
         sections=[Section(name, Sentence(f"series.{name}"), body) for name, body in bodies.items()],
         foot=Sentence("series.foot"),
+        catalog=catalog,
     )
 
 
-def _sizes(content: Mapping[str, Any]) -> str:
+def _sizes(content: Mapping[str, Any], catalog: Catalog) -> str:
     periods = content["periods"]
     if not periods:
-        return page.paragraphs([Sentence("series.nothing")])
+        return page.paragraphs([Sentence("series.nothing")], catalog)
     series = [
         svg.Series(
-            Sentence("series.rows-of", table=name),
+            catalog.say("series.rows-of", {"table": name}),
             [(place + 1, one["released"][name]) for place, one in enumerate(periods)],
         )
         for name in periods[0]["released"]
@@ -158,14 +159,15 @@ def _sizes(content: Mapping[str, Any]) -> str:
         if low == high
         else Sentence("series.sizes", period=period, low=low, high=high)
     )
-    return svg.figure("sizes", title, series, _axis(content), svg.Axis(Sentence("series.published-rows")))
+    rows = svg.Axis(catalog.say("series.published-rows"), wording=page.wording(catalog))
+    return svg.figure("sizes", catalog.text(title), series, _axis(content, catalog), rows)
 
 
 def _period(content: Mapping[str, Any]) -> Sentence:
     return Sentence(f"period.{content['calendar']['period']}")
 
 
-def _curves(content: Mapping[str, Any]) -> str:
+def _curves(content: Mapping[str, Any], catalog: Catalog) -> str:
     over = content["over_time"]
     if not over or not over["items"]:
         return ""
@@ -185,27 +187,35 @@ def _curves(content: Mapping[str, Any]) -> str:
     )
     note = Sentence("series.often.note", period=_period(content))
     counts = Sentence("series.as-published", counts=term("unit-of-count", over["counts"]))
-    return svg.figure("items-over-time", title, series, _axis(content), svg.Axis(counts), note=note)
-
-
-def _axis(content: Mapping[str, Any]) -> svg.Axis:
-    first = content["periods"][0]["period"]
-    return svg.Axis(
-        Sentence("series.axis", period=_period(content), first=first),
-        top=max(2, content["calendar"]["periods"]),
+    return svg.figure(
+        "items-over-time",
+        catalog.text(title),
+        series,
+        _axis(content, catalog),
+        svg.Axis(catalog.text(counts), wording=page.wording(catalog)),
+        note=catalog.text(note),
     )
 
 
-def _items(content: Mapping[str, Any]) -> str:
+def _axis(content: Mapping[str, Any], catalog: Catalog) -> svg.Axis:
+    first = content["periods"][0]["period"]
+    return svg.Axis(
+        catalog.say("series.axis", {"period": _period(content), "first": first}),
+        top=max(2, content["calendar"]["periods"]),
+        wording=page.wording(catalog),
+    )
+
+
+def _items(content: Mapping[str, Any], catalog: Catalog) -> str:
     over = content["over_time"]
     if not over or not over["items"]:
         return ""
     rows = [
         [
             cell(one["item"]),
-            f"{len(one['counts']):,}",
-            f"{min(one['counts'].values()):,}",
-            f"{max(one['counts'].values()):,}",
+            numbers.count(len(one["counts"]), catalog.style),
+            numbers.count(min(one["counts"].values()), catalog.style),
+            numbers.count(max(one["counts"].values()), catalog.style),
         ]
         for one in over["items"]
     ]
@@ -215,30 +225,30 @@ def _items(content: Mapping[str, Any]) -> str:
         Sentence("series.smallest"),
         Sentence("series.largest"),
     )
-    return page.table(heading, rows, numbers=(1, 2, 3), kind="items")
+    return page.table(heading, rows, numbers=(1, 2, 3), kind="items", catalog=catalog)
 
 
-def _releases(content: Mapping[str, Any]) -> str:
+def _releases(content: Mapping[str, Any], catalog: Catalog) -> str:
     rows = [
         [
             f'<a href="{escape(one["folder"])}/{folder.REPORT}">{escape(one["period"])}</a>',
-            ", ".join(f"{rows:,} {escape(name)}" for name, rows in one["released"].items()),
+            ", ".join(
+                f"{numbers.count(rows, catalog.style)} {escape(name)}"
+                for name, rows in one["released"].items()
+            ),
             f'<code class="digest">{escape(one["manifest_sha256"][:16])}</code>',
         ]
         for one in content["periods"]
     ]
-    return (
-        page.table((_period(content), Sentence("series.published-rows"), Sentence("series.manifest")), rows)
-        if rows
-        else ""
-    )
+    heading = (_period(content), Sentence("series.published-rows"), Sentence("series.manifest"))
+    return page.table(heading, rows, catalog=catalog) if rows else ""
 
 
-def _publisher(content: Mapping[str, Any]) -> list[str]:
+def _publisher(content: Mapping[str, Any], catalog: Catalog) -> list[str]:
     own = stated(content, "citation")
     stated_by = [*citation.about(content), *([("citation", own)] if own else [])]
     said = [(Sentence(f"about.{name}"), value) for name, value in stated_by]
-    return page.publisher(said) or [page.paragraphs([Sentence("series.publisher.none")])]
+    return page.publisher(said, catalog) or [page.paragraphs([Sentence("series.publisher.none")], catalog)]
 
 
 def _parameters(content: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from queryveil.catalog import to_data
+from queryveil.catalog import ENGLISH, to_data
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, counted
 from queryveil.errors import CannotBeMet, UsageError, argument
@@ -21,7 +21,7 @@ from queryveil.mechanisms import Mechanism, Plan, build_mechanism
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog, as_log
 from queryveil.release.about import About, refuse_claims
-from queryveil.release.documents import segmented
+from queryveil.release.documents import rendering, segmented
 from queryveil.release.ledger.ledger import Ledger
 from queryveil.release.publish import Release, publish
 from queryveil.release.series import index, planning, stated
@@ -80,6 +80,7 @@ def publish_series(
     source: str | None = None,
     recipe: str | None = None,
     about: About | None = None,
+    language: str = ENGLISH,
     allow_empty: bool = False,
     allow_incomplete_period: bool = False,
     i_understand: bool = False,
@@ -97,11 +98,13 @@ def publish_series(
     Every period must have ended by the system clock. A log whose last row is before the last day of a period is
     refused before anything is charged, unless `allow_incomplete_period` is given.
     `about` is what the publisher says, in the index and in every release; each release adds its period to the title.
+    `language` is that of the index and of all documents: `en`, or `de` for German.
     `log` may be a function that reads it: dates, promise, output and budget are then checked before it is called.
     With a ledger each period is charged before its noise is drawn. `resume` goes on with a series that was cut
     short: periods that are there stay, and one that was charged and not published is charged again.
     """
     check_name(name)
+    rendering.document_version(language)
     unit = planning.known_unit(unit, period)
     if ledger is not None and not source:
         raise UsageError(
@@ -133,7 +136,7 @@ def publish_series(
             f"{argument('allow_empty', True)} to publish empty releases",
         )
     warnings = _check_complete(log, _pending_periods(place, periods), allow=allow_incomplete_period)
-    head = _index_head(name, plan, said)
+    head = _index_head(name, plan, said, language)
     with _claim_series(place, apart, resume=resume):
         _same_series(place, head, calendar, promised)
         left = _pending_periods(place, periods)
@@ -142,6 +145,7 @@ def publish_series(
         made = _write_index(place, head, calendar, promised)
         common: dict[str, Any] = {"ledger": book, "source": source, "recipe": recipe, "noise": noise}
         common |= {"users": users, "i_understand": i_understand, "allow_empty": True}
+        common |= {"language": language}
         with log.unchanged():
             _note_privately(log, log.rows - inside, apart, told)
             for one in left:
@@ -282,13 +286,14 @@ def _is_there(place: Path, period: Period) -> bool:
     return folder.is_release(place / period.name)
 
 
-def _index_head(name: str, plan: Plan, said: Mapping[str, str]) -> dict[str, Any]:
+def _index_head(name: str, plan: Plan, said: Mapping[str, str], language: str) -> dict[str, Any]:
     planned = plan.as_dict()
     return {
         "name": name,
         "what": planned["what"],
         "method": planned["method"],
         "parameters": planned["parameters"],
+        "language": language,
         **({"about": dict(said)} if said else {}),
         "software": folder.software_version(),
     }
@@ -301,7 +306,7 @@ def _same_series(place: Path, head: Mapping[str, Any], calendar: Calendar, promi
         return
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-        there = {name: found[name] for name in ("name", "method", "parameters")}
+        there = {name: found[name] for name in ("name", "method", "parameters", "language")}
         there |= {"about": found.get("about", {})}
         there |= {"from": found["calendar"]["from"], "to": found["calendar"]["to"]}
         there |= {"period": found["calendar"]["period"], "unit": found["guarantee"]["unit"]}
@@ -311,7 +316,7 @@ def _same_series(place: Path, head: Mapping[str, Any], calendar: Calendar, promi
         raise UsageError(
             f"the series in '{place}' cannot be read", f"choose another {argument('out')}"
         ) from None
-    wanted = {name: head[name] for name in ("name", "method", "parameters")}
+    wanted = {name: head[name] for name in ("name", "method", "parameters", "language")}
     wanted |= {"about": head.get("about", {})}
     wanted |= {"from": calendar.first.isoformat(), "to": calendar.last.isoformat()}
     wanted |= {

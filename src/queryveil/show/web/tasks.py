@@ -164,6 +164,7 @@ def series(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]
         source=asked["source"],
         recipe=asked["label"],
         about=qv.About(**asked["about"]),
+        language=asked["language"],
         i_understand=asked["i_understand"],
         resume=asked["resume"],
         told=heard,

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 import queryveil as qv
+from queryveil.parameters import parameters
 from queryveil.show.web import forms, same, shelf
 from queryveil.show.web.jobs import DONE, PUBLICATIONS, Job
 from queryveil.show.web.logs import LogSnapshot
@@ -23,6 +24,7 @@ from queryveil.show.web.rendering import page, query_string
 
 ABOUT = [one for one in forms.fields(qv.About, {}) if one.name != "citation"]
 NOT_STATED = "not stated"
+_LANGUAGE = next(one for one in parameters(qv.PublishOptions) if one.name == "language")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,6 +118,7 @@ def shown(request: Request) -> Response:
         budget=budget,
         name=name,
         about=ABOUT,
+        languages=_LANGUAGE.declaration.choices,
         understand=outlook.understand if outlook else _needs_understanding(setting),
         asked=asked,
         outlook=outlook,
@@ -221,6 +224,7 @@ def _make_recipe(
         source=source,
         out=str(settings.releases / name),
         about=qv.About(**said),
+        language=str(form.get("documents", "en")),
         name=f"{name}.yaml",
     )
 

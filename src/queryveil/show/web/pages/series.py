@@ -137,12 +137,14 @@ def start(
     about = {key: str(form.get(key, "")).strip() or "not stated" for key in qv.About().missing}
     about["period"] = f"{asked.first}/{asked.last}"
     qv.About(**about)
+    language = qv.PublishOptions(language=str(form.get("documents", "en"))).language
     spec = {
         "log": log.as_dict(),
         "name": name,
         "label": f"series {name}",
         "source": source,
         "about": about,
+        "language": language,
         "i_understand": understood,
     }
     spec |= {
