@@ -99,7 +99,9 @@ def test_maths_is_drawn_on_every_proof_without_a_network(
     assert asked == []
 
 
-def test_the_home_page_has_one_button_and_every_page_a_tab(opened: tuple[Page, list[str]], address: str) -> None:
+def test_the_home_page_has_one_button_and_every_page_a_tab(
+    opened: tuple[Page, list[str]], address: str
+) -> None:
     page, asked = opened
     page.goto(address, wait_until="load")
     assert page.locator(".md-button--primary").count() == 1
