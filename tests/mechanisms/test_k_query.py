@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import queryveil as qv
 from queryveil.privacy.noise import Noise
+from queryveil.privacy.statements import INFERENCE, LINKABILITY, NOT_EXCLUDED, QUESTIONS, SINGLING_OUT, YES
 from tests.command import command
 from tests.conftest import at, many
 from tests.seeded import SeededBits
+from tests.sentences import fields_of
 
 
 def log_of(*rows: tuple[str, float, str]) -> pa.Table:
@@ -203,11 +205,11 @@ def test_the_report_shows_the_log(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "report.html").read_text()
     assert "The log: 8 rows" in page and "4 sessions" in page and "rare illness" not in page
     assert "noise" not in page
-    sheet = (tmp_path / "out" / "DATASHEET.md").read_text()
-    for word in (
-        "Singling out: Yes. The rows with one session number are one person's.",
-        "Linkability: Yes. A number links the queries of a session.",
-        "Inference: Not excluded.",
-    ):
-        assert word in sheet
-    assert "random number" in sheet and "calibration" not in sheet
+    assert "calibration" not in (tmp_path / "out" / "DATASHEET.md").read_text()
+
+
+def test_a_session_singles_out_and_links_its_queries() -> None:
+    assessment = {one.code: one for one in qv.KQuery(k=2).plan().assessment}
+    verdicts = {question: dict(assessment[question].fields)["verdict"] for question in QUESTIONS}
+    assert verdicts == {SINGLING_OUT: YES, LINKABILITY: YES, INFERENCE: NOT_EXCLUDED}
+    assert fields_of(assessment[SINGLING_OUT].sentence, "k-query.singling-out") == {"k": 2}

@@ -29,6 +29,7 @@ from tests.mechanisms.public_lists import (
     write_catalogue,
 )
 from tests.mutations import manifest_of, write_again
+from tests.sentences import fields_of
 
 GAUSSIAN = ("steered", "weighted")
 
@@ -67,7 +68,8 @@ def test_figures(which: str, catalogue: Path) -> None:
     plan = method(which, catalogue).plan()
     assert len(plan.draws) == 2, "selection and counts"
     assert plan.calibration["expected_decoys"] == pytest.approx(LISTED * stats.norm.sf(4), rel=1e-4)
-    assert any(f"0.063 of its {LISTED:,} items" in line for line in plan.expected)
+    expected = fields_of(plan.expected, "plan.decoys")
+    assert (expected["decoys"], expected["items"]) == (plan.calibration["expected_decoys"], LISTED)
     assert plan.calibration["users_for_half"] > 25 > plan.calibration["public_users_for_half"]
     more = method(which, catalogue, public_z=2).plan().calibration
     assert more["expected_decoys"] == pytest.approx(LISTED * stats.norm.sf(2), rel=1e-4)

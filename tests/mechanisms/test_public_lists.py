@@ -17,7 +17,7 @@ import pytest
 from pyarrow import csv
 
 import queryveil as qv
-from queryveil.mechanisms.selection import listed_items
+from queryveil.catalog import Sentence
 from queryveil.reading.engine.base import Engine
 from tests.command import command
 from tests.mechanisms.public_lists import (
@@ -33,6 +33,7 @@ from tests.mechanisms.public_lists import (
     write_catalogue,
 )
 from tests.mutations import manifest_of, write_again
+from tests.sentences import fields_of, sentences_in
 
 ONE_EACH = ("zealous", "steered", "weighted", "truncated", "graph", "steered graph")
 """One setting of each method: for what does not depend on its parameters."""
@@ -65,11 +66,13 @@ def test_the_plan_states_list_threshold_and_decoys(which: str, catalogue: Path) 
     assert draw.above is not None and 0 < draw.public.above < draw.above
     figures = shown(plan.calibration)
     assert 0 < figures["expected_decoys"] < 3 and figures["public_threshold"] == draw.public.above
-    said = f"{listed_items.format_decoys(figures['expected_decoys'])} of its {LISTED:,} items"
-    assert any(said in line for line in plan.expected)
+    expected = fields_of(plan.expected, "plan.decoys")
+    assert (expected["decoys"], expected["items"]) == (figures["expected_decoys"], LISTED)
     assert {"public-list"} <= {one.code for one in plan.guarantee.assumptions}
     assert {"decoys"} <= {one.code for one in plan.guarantee.caveats}
-    assert f"{LISTED:,} items" in plan.how and plan.tables[0].texts == "listed"
+    (listed,) = [one for one in sentences_in(plan.how) if one.id.startswith("how.list")]
+    assert listed.fields["items"] == LISTED
+    assert plan.tables[0].texts == "listed"
     assert "catalogue" not in json.dumps(plan.as_dict()), "no name of the curator's file"
     more = shown(method(which, catalogue, public_z=2).plan(users=500).calibration)
     assert more["expected_decoys"] > 10 * figures["expected_decoys"]
@@ -181,10 +184,10 @@ def test_it_verifies_and_is_saved_again_byte_by_byte(
     content = manifest_of(release)
     assert next(iter(content["tables"].values()))["texts"] == "listed"
     digest = content["draws"][0]["public"]["sha256"]
-    decoys = listed_items.format_decoys(shown(content["calibration"])["expected_decoys"])
+    decoys = Sentence("statement.decoys", decoys=shown(content["calibration"])["expected_decoys"])
     for name in ("DATASHEET.md", "report.html"):
         text = (release / name).read_text(encoding="utf-8")
-        assert digest in text and f"{decoys} of its items" in text and "catalogue" not in text
+        assert digest in text and decoys[1:] in text and "catalogue" not in text
 
 
 CHANGES: list[tuple[dict[str, Any], str]] = [

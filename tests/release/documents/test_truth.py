@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from queryveil.privacy.statements import (
 )
 from queryveil.release.documents import assessment, parameter_values, rendering, sentences
 from tests.conftest import at, many
+from tests.sentences import fields_of, ids_of, sentences_in
 
 DISEASES: dict[str, Any] = {"epsilon": 8, "domain": "disease"}
 EVERY: dict[str, qv.Mechanism] = {
@@ -75,16 +75,6 @@ def answers(manifest: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {one.question: (one.verdict, one.reason) for one in assessment.answers(manifest)}
 
 
-def sentences_in(value: Any) -> Iterator[Sentence]:
-    """Every sentence of the catalog in a value, and in the fields of other sentences."""
-    if isinstance(value, Sentence):
-        yield value
-        value = list(value.fields.values())
-    if isinstance(value, (list, tuple)):
-        for one in value:
-            yield from sentences_in(one)
-
-
 def said_by(manifest: dict[str, Any]) -> list[str]:
     """All sentences of all documents that do not come from tables."""
     guarantee = qv.Guarantee.from_dict(manifest["guarantee"])
@@ -96,16 +86,6 @@ def said_by(manifest: dict[str, Any]) -> list[str]:
         *sentences.limits(manifest),
         *(one for part in assessment.impact(manifest) for one in part.points),
     ]
-
-
-def ids_of(value: Any) -> set[str]:
-    """The ids of all sentences in a value."""
-    return {one.id for one in sentences_in(value)}
-
-
-def fields_of(value: Any, id: str) -> dict[str, Any]:
-    """The fields of the sentence with an id."""
-    return dict(next(one.fields for one in sentences_in(value) if one.id == id))
 
 
 @pytest.fixture(params=list(EVERY))

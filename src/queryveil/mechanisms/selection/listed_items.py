@@ -170,11 +170,6 @@ def decoy_expectation(public: PublicList, number: float) -> str:
     return Message(Sentence("plan.decoys", decoys=number, items=public.items, public_z=argument("public_z")))
 
 
-def format_decoys(number: float) -> str:
-    """Return an expected number, with as many digits as are meaningful."""
-    return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
-
-
 # -- sums over rounds of Gaussian noise ----------------------------------------------------------------------
 
 
