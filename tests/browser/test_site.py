@@ -110,7 +110,7 @@ def test_the_home_page_has_one_button_and_every_page_a_tab(
     tabs = page.locator(".md-tabs__link")
     assert [one.strip() for one in tabs.all_inner_texts()] == [
         "Start",
-        "Understand",
+        "Concepts",
         "How to",
         "Reference",
         "Proofs",
