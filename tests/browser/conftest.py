@@ -30,7 +30,7 @@ class Watched:
 Opener = Callable[..., contextlib.AbstractContextManager[Watched]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # its event loop would stop tests that run one of their own
 def browser() -> Iterator[Browser]:
     program = shutil.which("chromium")
     assert program, "chromium is missing: make setup-dev installs it"
@@ -40,7 +40,7 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def look(browser: Browser) -> Opener:
     """Open a file at a width, and watch it."""
 
