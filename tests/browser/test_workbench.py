@@ -93,7 +93,6 @@ def from_upload_to_download(page: Page, running: Running, folder: Path) -> None:
 def look_around(page: Page) -> None:
     """The figure is there, on wide and on narrow pages, and its numbers are in a table."""
     figure = page.locator("[data-curve] figure")
-    figure.locator("svg:visible").wait_for()
     expect(figure.locator("svg:visible")).to_have_count(1, timeout=PATIENT)
     page.get_by_text("The same numbers").click()
     expect(page.locator("[data-numbers] tbody tr")).to_have_count(7, timeout=PATIENT)

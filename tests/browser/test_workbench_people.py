@@ -183,13 +183,14 @@ def test_a_series_is_published_from_the_page(page: Page, running: Running) -> No
     page.get_by_label("Last day").fill("2026-01-04")
     page.get_by_label("What a person did in one period").check()
     button(page, "Show what that promises").click()
-    expect(page.locator("[data-series-promise]")).to_contain_text("This is weaker", timeout=PATIENT)
+    promise = page.locator("[data-series-promise]")
+    expect(promise.locator("[data-sentence='series.period.whole']")).to_be_visible(timeout=PATIENT)
     assert faults(page) == []
     page.get_by_label("Name of the folder").fill("by-day")
     page.get_by_label("I have read the promise").check()
     button(page, "Charge the budget and publish the series").click()
     page.get_by_role("heading", name="All 3 days are published").wait_for()
-    page.locator("figure svg:visible").wait_for()
+    expect(page.locator("figure svg:visible")).to_have_count(1, timeout=PATIENT)  # once styles are applied
     assert faults(page) == []
     # The index is a page of its own that runs nothing, and whose links lead on.
     page.goto(f"{running.base}/series/by-day/index.html")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 from pathlib import Path
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
+from queryveil.catalog import Sentence
 from queryveil.catalog.numbers import round_up
 from queryveil.privacy.guarantee import ADD_REMOVE, REPLACE
 from queryveil.privacy.statements import NOT_EXCLUDED
@@ -153,9 +155,15 @@ def test_what_is_not_understood_is_refused_before_the_log_is_read() -> None:
 
 
 def test_plan_warns_and_does_not_refuse() -> None:
-    done = command("plan", "zealous", "--epsilon", "0.1", "--delta", "0.95", "--guarantee", "approximate")
-    said = " ".join(done.out.split())
-    assert done.code == 0 and "Warning delta 0.95 is too large" in said and "almost nothing" not in said
+    asked = ("plan", "zealous", "--epsilon", "0.1", "--delta", "0.95", "--guarantee", "approximate")
+    done, (warning,) = (
+        command(*asked),
+        qv.Zealous(epsilon=0.1, delta=0.95, guarantee="approximate").plan().warnings,
+    )
+    assert isinstance(warning, Sentence) and warning.id == "plan.warning.delta"
+    assert done.code == 0 and warning in " ".join(done.out.split())
+    document = command(*asked, "--json").document
+    assert document["warnings"] == [warning] and document["guarantee"]["delta_too_large"]
 
 
 # -- noise that somebody may know ----------------------------------------------------------------------------
@@ -178,7 +186,10 @@ def test_seeded_noise_promises_nothing(noise: qv.Noise, method: qv.Mechanism, tm
         qv.publish(log, method, out=tmp_path / "out", noise=noise)
     release = qv.publish(log, method, out=tmp_path / "out", noise=noise, i_understand=True)
     assert release.guarantee.kind == "none"
-    assert "the noise did not come from the operating system's generator" in documents(tmp_path / "out")
+    (caveat,) = (one for one in release.guarantee.caveats if one.code == "known-noise")
+    for document in ("DATASHEET.md", "report.html", "croissant.json"):
+        text = " ".join(html.unescape((tmp_path / "out" / document).read_text(encoding="utf-8")).split())
+        assert caveat.sentence.lower() in text.lower(), document
     assert qv.verify(tmp_path / "out").passes, qv.verify(tmp_path / "out").failed
     # The broken twin: the same folder with the promise that secret noise would have had.
     manifest = tmp_path / "out" / "manifest.json"

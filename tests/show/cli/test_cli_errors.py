@@ -106,9 +106,16 @@ PARAMETERS = [
     (f"{PLAN} --max-items 1000000000000", 2, "'max_items' must be an int"),
     (f"{PUBLISH} --tau 0", 2, "'tau' must be an int >= 1"),
     (f"{PUBLISH} --tau 2000", 5, "nothing is frequent enough"),
-    *((f"{PUBLISH} --users {bad}", 2, f"--users must be >= 1; got '{bad}'") for bad in ("0", "-1")),
+    *((f"{PUBLISH} --users {bad}", 2, "'users' must be an int >= 1") for bad in ("0", "-1")),
     (f"{PUBLISH} --users 1e30", 2, "--users must be an int; got '1e30'"),
-    (f"{PLAN} --users 0", 2, "--users must be >= 1; got '0'"),
+    *(
+        (f"plan {method} --users 0", 2, "'users' must be an int >= 1")
+        for method in (
+            "zealous --epsilon 1 --delta 1e-3",
+            "steered --epsilon 1 --delta 1e-6",
+            "k-query --k 20",
+        )
+    ),
     (f"{PLAN} --users {'9' * 60}x", 2, "got '999999999999999999999999999999999999..."),
     ("plan k-query --k 2.5", 2, "--k must be an int; got '2.5'"),
     ("generate new.tsv --zipf steep", 2, "--zipf must be a number; got 'steep'"),

@@ -94,7 +94,7 @@ def test_a_budget_for_each_period_can_be_given(start: Starter) -> None:
     budgeted(visitor, log, "3", unit="user-period", budget_unit="user-day")
     assert qv.Ledger(visitor.bench.settings.ledger).budget("people").unit == "user-day"
     shown = visitor.look(asked(log, source="people", unit="user-period")).text
-    assert "This is weaker than a promise about a person" in shown
+    assert re.findall(r'data-sentence="([^"]+)"', shown) == ["series.period", "series.period.whole"]
     assert "Charge the budget and publish the series" in shown
 
 

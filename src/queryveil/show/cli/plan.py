@@ -56,7 +56,7 @@ def _add_method(name: str, app: help.App) -> None:
 
 def _plan_command(cls: type[qv.Mechanism]) -> Any:
     def plan(**given: Any) -> None:
-        users, as_json = given.pop("users"), given.pop("as_json")
+        users, as_json = qv.PublishOptions(users=given.pop("users")).users, given.pop("as_json")
         made = options.method(cls, given, users).plan(users=users)
         if as_json:
             console.as_json(made.as_dict())
