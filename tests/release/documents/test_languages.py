@@ -80,11 +80,19 @@ def is_german(page: Path) -> bool:
     return '<html lang="de">' in page.read_text(encoding="utf-8")
 
 
+def english_sentences(page: Path) -> list[str]:
+    """Whole English sentences of the catalog that a page has."""
+    sentences = [one for one in catalog.open_catalog().entries.values() if isinstance(one, str)]
+    text = page.read_text(encoding="utf-8")
+    return [one for one in sentences if len(one) > 20 and "{" not in one and one in text]
+
+
 def test_the_command_line_publishes_in_german(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     made = command("publish", "steered", str(log), *OPTIONS, "--out", str(out), "--language", "de", "--json")
     assert made.code == 0, made
     assert is_german(out / "report.html") and qv.verify(out).passes
+    assert english_sentences(out / "report.html") == english_sentences(out / "DATASHEET.md") == []
     assert qv.load(out).language == "de"
 
 
@@ -130,6 +138,7 @@ def test_a_series_has_an_index_and_releases_in_one_language(log: Path, tmp_path:
     )
     assert is_german(made.path / "index.html") and is_german(made.releases[DAY] / "report.html")
     assert qv.verify(made.path).passes
+    assert english_sentences(made.path / "index.html") == []
     changed = (made.path / "index.html").read_text(encoding="utf-8").replace('lang="de"', 'lang="en"')
     (made.path / "index.html").write_text(changed, encoding="utf-8")
     assert not qv.verify(made.path).passes

@@ -16,6 +16,7 @@ from queryveil.files import folder
 from queryveil.release.about import stated
 from queryveil.release.documents import citation, page
 from queryveil.release.documents.page import Section
+from queryveil.release.documents.parameter_values import plain
 from queryveil.release.publish import load
 from queryveil.release.series.calendar import Calendar, Period
 from queryveil.release.series.promise import Promise
@@ -127,7 +128,7 @@ def html(stored: Mapping[str, Any]) -> str:
         "items": [_items(content, catalog)],
         "releases": [_releases(content, catalog)],
         "publisher": _publisher(content, catalog),
-        "parameters": [_parameters(content)],
+        "parameters": [_parameters(content, catalog)],
         "made": [made],
     }
     return page.document(
@@ -136,7 +137,7 @@ def html(stored: Mapping[str, Any]) -> str:
         or Sentence("series.title", name=content["name"], what=content["what"]),
         head=head,
         sections=[Section(name, Sentence(f"series.{name}"), body) for name, body in bodies.items()],
-        foot=Sentence("series.foot"),
+        foot=catalog.say("series.foot"),
         catalog=catalog,
     )
 
@@ -251,5 +252,7 @@ def _publisher(content: Mapping[str, Any], catalog: Catalog) -> list[str]:
     return page.publisher(said, catalog) or [page.paragraphs([Sentence("series.publisher.none")], catalog)]
 
 
-def _parameters(content: Mapping[str, Any]) -> str:
-    return page.keyed([(name, escape(value)) for name, value in content["parameters"].items()])
+def _parameters(content: Mapping[str, Any], catalog: Catalog) -> str:
+    return page.keyed(
+        [(name, escape(catalog.text(plain(value)))) for name, value in content["parameters"].items()]
+    )
