@@ -14,12 +14,14 @@ import pytest
 from scipy.stats import norm
 
 import queryveil as qv
+from queryveil.catalog import Sentence
 from queryveil.mechanisms.concept_profiles import nearness as semantic_near
 from queryveil.mechanisms.concept_profiles.domain import Choice
 from queryveil.privacy.noise import Noise
 from tests.command import command
 from tests.seeded import SeededBits
 from tests.semantic_worlds import food_file, history, probabilities, sampler
+from tests.sentences import fields_of, ids_of
 
 __all__ = ["food_file"]
 
@@ -200,35 +202,45 @@ def test_a_large_domain_is_looked_at_in_the_same_places_each_time() -> None:
     assert len(nearness.places) == 500 and nearness.places.max() < many
     steps = set(nearness.places[1:] - nearness.places[:-1])
     assert steps <= {many // 500, many // 500 + 1}
-    assert "500 of 39,914 concepts, evenly spaced" in qv.Semantic(epsilon=1).plan().expected[0]
+    looked_at = fields_of(qv.Semantic(epsilon=1).plan().expected, "plan.nearness.some")
+    assert looked_at == {"some": 500, "all": 39_914}
 
 
 def test_a_spread_epsilon_is_told_for_one_phrase_and_for_ten(tree: str) -> None:
     plan = qv.Semantic(epsilon=math.log(3), criterion="nsqc", taxonomy=tree).plan()
     assert plan.calibration["drawn_for_phrases"] == 1
-    said = plan.expected[0]
-    assert "the true one in 50 of 100 draws" in said and "if the user has one phrase" in said
+    said = fields_of(plan.expected, "plan.nearness.more")
+    assert said["phrases"] == 10 and true_draws(said["nearness"]) == (50, 100)
     # e^(ln 3 / 10) = 1.116: of 4.116 the true one has 27 %.
-    assert "With 10 phrases it is the true one in 27 of 100 draws" in said
+    assert true_draws(said["more"]) == (27, 100)
     fixed = qv.Semantic(epsilon=math.log(3), criterion="nsqc", max_phrases=10, taxonomy=tree).plan()
-    assert "drawn_for_phrases" not in fixed.calibration and "if the user" not in fixed.expected[0]
+    assert "drawn_for_phrases" not in fixed.calibration
+    assert true_draws(fields_of(fixed.expected, "plan.nearness")["nearness"]) == (27, 100)
     assert fixed.calibration["drawn_true"] == pytest.approx(0.2712, abs=1e-4)
 
 
-# -- words -------------------------------------------------------------------------------------------------------
+# -- sentences -------------------------------------------------------------------------------------------------------
+
+
+def true_draws(nearness: Sentence) -> tuple[int, int]:
+    """Return how many of how many draws are the true concept."""
+    fields = fields_of(nearness, "plan.nearness.draws")
+    return fields["same"].fields["draws"], fields["base"]
 
 
 def noise_of(**given: Any) -> list[str]:
-    return [one for one in qv.Semantic(**given).plan().warnings if "mostly noise" in one]
+    """Return the warnings that draws are mostly noise."""
+    return [one for one in qv.Semantic(**given).plan().warnings if "plan.warning.mostly-noise" in ids_of(one)]
 
 
 def test_noise_is_warned_of_and_what_is_near_is_not() -> None:
     assert noise_of(epsilon=0.1) and noise_of(epsilon=0.1, max_phrases=5)
     assert not noise_of(epsilon=40, max_phrases=1) and not noise_of(epsilon=40, epsilon_per="query")
     (spread,) = noise_of(epsilon=40)
-    assert "for users with 10 phrases or more" in spread and "Pass max_phrases" in spread
+    assert fields_of(spread, "plan.mostly-noise.who") == {"phrases": 10}
+    assert "plan.mostly-noise.pass" in ids_of(spread)
     (capped,) = noise_of(epsilon=1, max_phrases=5)
-    assert "Lower max_phrases" in capped and "narrower domain" in capped
+    assert {"plan.mostly-noise.lower", "plan.mostly-noise.domain.narrower"} <= ids_of(capped)
     (single,) = noise_of(epsilon=1, max_phrases=1)
     assert "max_phrases" not in single, "there is nothing to lower"
 
@@ -245,24 +257,26 @@ def test_a_topic_that_is_noise_is_named(tmp_path: Path) -> None:
         topics=("small", "large"),
         taxonomy=str(tmp_path / "two.tsv"),
     )
-    assert "of large" in said and "narrower topics" in said
+    assert fields_of(said, "plan.mostly-noise.topics") == {"topics": "large"}
+    assert "plan.mostly-noise.topics.narrower" in ids_of(said)
 
 
 def test_plan_and_publish_say_it(tree: str, tmp_path: Path) -> None:
     given = ("--epsilon", "1", "--max-phrases", "1", "--criterion", "nsqc", "--taxonomy", tree)
+    (expected,) = qv.Semantic(epsilon=1, max_phrases=1, criterion="nsqc", taxonomy=tree).plan().expected
+    assert true_draws(fields_of(expected, "plan.nearness")["nearness"]) == (48, 100)
     done = command("plan", "semantic", *given)
     assert done.code == 0
     printed = " ".join(done.out.split())
-    assert "Expect A drawn concept is the true one in 48 of 100 draws, at most one step away in 74" in printed
-    assert "share at most 2 steps away from it" in printed
+    assert expected in printed
     document = command("plan", "semantic", *given, "--json").document
     assert document["calibration"]["drawn_true"] == pytest.approx(math.e / (math.e + 3), abs=1e-9)
-    assert "the true one in 48 of 100 draws" in document["expected"][0]
+    assert document["expected"] == [expected]
     log = tmp_path / "log.csv"
     log.write_text("user,time,query\nann,2026-01-01 10:00:00,left\nbob,2026-01-01 11:00:00,deep\n")
     made = command("publish", str(log), "--method", "semantic", *given, "--out", str(tmp_path / "out"))
     assert made.code == 0, made.err
-    assert "Expect A drawn concept is the true one in 48 of 100 draws" in " ".join(made.out.split())
+    assert expected in " ".join(made.out.split())
     sheet = (tmp_path / "out" / "DATASHEET.md").read_text()
-    assert "drawn_within_2_steps (share of draws that are at most two steps from it)" in sheet
+    assert "drawn_within_2_steps" in sheet
     assert qv.verify(tmp_path / "out").passes and qv.verify(tmp_path / "out", taxonomy=Path(tree)).passes
