@@ -655,7 +655,7 @@ def places(content: bytes, word: bytes) -> list[int]:
 def test_opening_that_is_killed_leaves_no_ledger_behind(file: Path) -> None:
     script = f"""
 from queryveil.release.ledger import schema, store
-store._appear = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
+store._link_into_place = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
 ledger.open('{SOURCE}', epsilon=1, delta=0)
 """
     process = start(script, file)
